@@ -1988,7 +1988,13 @@ CREATE TABLE public.tenants (
     paused boolean DEFAULT false NOT NULL,
     bytes_per_second bigint,
     maximum_waiting_jobs bigint,
+    maximum_requests_per_second bigint,
+    maximum_running_jobs bigint,
+    maximum_bytes_per_day bigint,
+    maximum_sessions bigint,
+    maximum_open_questions bigint,
     CONSTRAINT tenants_bytes_per_second_check CHECK ((bytes_per_second > 0)),
+    CONSTRAINT tenants_limits_are_positive CHECK ((LEAST(maximum_requests_per_second, maximum_running_jobs, maximum_bytes_per_day, maximum_sessions, maximum_open_questions) > 0)),
     CONSTRAINT tenants_maximum_waiting_jobs CHECK ((maximum_waiting_jobs > 0)),
     CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
@@ -2003,6 +2009,16 @@ COMMENT ON COLUMN public.tenants.bytes_per_second IS 'How many bytes of bodies t
 
 COMMENT ON COLUMN public.tenants.maximum_waiting_jobs IS 'How many jobs may wait; null: the setting of the nodes';
 
+COMMENT ON COLUMN public.tenants.maximum_requests_per_second IS 'How many requests each node answers in a second; null: the setting of the nodes';
+
+COMMENT ON COLUMN public.tenants.maximum_running_jobs IS 'How many jobs may run at once; null: the setting of the nodes';
+
+COMMENT ON COLUMN public.tenants.maximum_bytes_per_day IS 'How many bytes jobs may move in a day of UTC; null: the setting of the nodes';
+
+COMMENT ON COLUMN public.tenants.maximum_sessions IS 'How many sessions may be there that have not ended; null: the setting of the nodes';
+
+COMMENT ON COLUMN public.tenants.maximum_open_questions IS 'How many questions may wait for an answer; null: the setting of the nodes';
+
 ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tenants_id_seq
     START WITH 1
@@ -2011,6 +2027,22 @@ ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE public.traffic (
+    tenant_id bigint NOT NULL,
+    day date NOT NULL,
+    node_id uuid NOT NULL,
+    sent_bytes bigint NOT NULL,
+    received_bytes bigint NOT NULL,
+    CONSTRAINT traffic_bytes CHECK (((sent_bytes >= 0) AND (received_bytes >= 0)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.traffic IS 'What jobs have moved in each day of UTC. Nodes add to rows of their own every few seconds, so none waits for another';
+
+COMMENT ON COLUMN public.traffic.sent_bytes IS 'Heads and bodies of requests';
+
+COMMENT ON COLUMN public.traffic.received_bytes IS 'Heads and bodies of responses';
 
 CREATE TABLE public.webhook_attempts (
     tenant_id bigint NOT NULL,
@@ -2273,6 +2305,9 @@ ALTER TABLE ONLY public.tenants
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.traffic
+    ADD CONSTRAINT traffic_pkey PRIMARY KEY (tenant_id, day, node_id);
+
 ALTER TABLE ONLY public.webhook_attempts
     ADD CONSTRAINT webhook_attempts_pkey PRIMARY KEY (tenant_id, delivery_id, number);
 
@@ -2416,7 +2451,7 @@ COMMENT ON INDEX public.questions_job IS 'questions.list of a job; queue.rescue;
 
 CREATE INDEX questions_open ON public.questions USING btree (tenant_id, id) WHERE (state = 'open'::text);
 
-COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; questions.countOpen';
+COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; quotas.count; usage.read';
 
 CREATE INDEX questions_over ON public.questions USING btree (tenant_id, ended_at) WHERE (state <> 'open'::text);
 
@@ -2537,6 +2572,10 @@ COMMENT ON INDEX public.sessions_ephemeral IS 'queue.rescue: what was in the mem
 CREATE UNIQUE INDEX sessions_identifier ON public.sessions USING btree (tenant_id, identifier) WHERE (state <> 'invalidated'::text);
 
 COMMENT ON INDEX public.sessions_identifier IS 'sessions.create: one live session has an identifier; sessions.list by identifier';
+
+CREATE INDEX sessions_live ON public.sessions USING btree (tenant_id, id) WHERE (ended_at IS NULL);
+
+COMMENT ON INDEX public.sessions_live IS 'quotas.count; usage.read';
 
 CREATE INDEX webhook_deliveries_abandoned ON public.webhook_deliveries USING btree (tenant_id, id) WHERE (state = 'abandoned'::text);
 

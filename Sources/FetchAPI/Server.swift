@@ -52,6 +52,8 @@ package struct Server: Service {
         package let issuerKeys: @Sendable () async throws -> [UInt8]
         package let signIns: any SignInStore
         package let tenants: any TenantStore
+        package let tenantLimits: KnownTenantLimits
+        package let traffic: TrafficMeter
         package let protocols: any ProtocolStore
         package let knownProtocols: KnownProtocols
         package let audit: any AuditLog
@@ -96,6 +98,8 @@ package struct Server: Service {
             issuerKeys: @escaping @Sendable () async throws -> [UInt8],
             signIns: any SignInStore,
             tenants: any TenantStore,
+            tenantLimits: KnownTenantLimits,
+            traffic: TrafficMeter,
             protocols: any ProtocolStore,
             knownProtocols: KnownProtocols,
             audit: any AuditLog,
@@ -136,6 +140,8 @@ package struct Server: Service {
             self.issuerKeys = issuerKeys
             self.signIns = signIns
             self.tenants = tenants
+            self.tenantLimits = tenantLimits
+            self.traffic = traffic
             self.protocols = protocols
             self.knownProtocols = knownProtocols
             self.audit = audit
@@ -210,6 +216,7 @@ package struct Server: Service {
             authenticator: authenticator,
             authorization: Authorization(jobs: ports.jobs),
             connections: connections,
+            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic, metrics: ports.metrics),
             readiness: ports.readiness,
             audit: ports.audit,
             counts: RequestCounts(registry: ports.metrics)
@@ -255,7 +262,7 @@ package struct Server: Service {
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .flow).routes + QueueRoutes(limiters: ports.limiters).routes
-            + TenantRoutes(tenants: ports.tenants).routes
+            + TenantRoutes(tenants: ports.tenants, limits: ports.tenantLimits).routes
             + KeyRoutes(keys: ports.keys, tenants: ports.tenants, sessions: sessions).routes
             + ProtocolRoutes(
                 protocols: ports.protocols, known: ports.knownProtocols, tenants: ports.tenants,

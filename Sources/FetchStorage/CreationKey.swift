@@ -38,7 +38,16 @@ struct CreationKey {
             """
         )
         if let row = rows.first { return .created(row) }
-        let earlier = try await client.of(tenant).query(
+        let earlier = try await createdBefore(of: tenant, in: table, columns, client: client)
+        return earlier.map { .replayed($0) } ?? .conflict
+    }
+
+    /// The row that was made when the key was used before for the same; nil when there is none.
+    func createdBefore(
+        of tenant: Tenant.ID, in table: (name: Query, alias: Query), _ columns: Query, client: Client
+    ) async throws -> Row? {
+        guard text != nil else { return nil }
+        return try await client.of(tenant).query(
             """
             -- \(table.name).createdBefore
             SELECT \(columns)
@@ -47,8 +56,7 @@ struct CreationKey {
                 AND \(table.alias).id = k.created_id
             WHERE k.tenant_id = \(tenant) AND k.key = \(text) AND k.fingerprint = \(fingerprint)
             """
-        )
-        return earlier.first.map { .replayed($0) } ?? .conflict
+        ).first
     }
 
     /// Goes behind a `WITH`, and stores the key unless it is there.

@@ -177,7 +177,7 @@ import Testing
             try await Self.waitUntilDone(jobs, at: nodes[1])
             #expect(try await place.run("tenants", "set", "default", "--weight", "5") == "default  weight 5")
             let quota = try await place.run("tenants", "set", "default", "--maximum-waiting-jobs", "9000")
-            #expect(quota == "default  weight 5  at most 9000 jobs waiting")
+            #expect(quota == "default  weight 5  maximumWaitingJobs 9000")
             let none = try await place.run("tenants", "set", "default", "--maximum-waiting-jobs", "default")
             #expect(none == "default  weight 5")
             #expect(try await ProgramEnd.of(["tenants", "set", "default"], place.environment).status == 64)

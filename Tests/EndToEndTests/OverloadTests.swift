@@ -84,7 +84,7 @@ import Testing
             let changed = try await service.request(.patch, path, body: #"{"maximumWaitingJobs": 1}"#)
             #expect(member(changed.json, "maximumWaitingJobs") == 1)
             try await until { try await service.request(.post, "/v1/jobs", body: body).status == 429 }
-            #expect(try await place.run("tenants", "list").contains("default  weight 1  at most 1 jobs waiting"))
+            #expect(try await place.run("tenants", "list").contains("default  weight 1  maximumWaitingJobs 1"))
             #expect(try await service.stop() == 0)
             let other = try await ServiceProcess.start(place, key: try await place.key())
             #expect(try await other.request(.get, path).status == 403)

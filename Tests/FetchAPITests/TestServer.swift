@@ -40,12 +40,18 @@ struct TestServer {
     let egress = MemoryEgressStore()
     let knownEgress: KnownEgress
     let readiness = MemoryReadiness()
+    let tenants: MemoryTenantStore
+    let tenantLimits: KnownTenantLimits
+    let traffic = MemoryTrafficStore()
     let metrics = MetricsRegistry()
     let key: APIKey
     let token: APIKeyToken
 
-    init(jobs: MemoryJobStore = MemoryJobStore()) async throws {
+    /// - Parameter limits: Those of every tenant.
+    init(jobs: MemoryJobStore = MemoryJobStore(), limits: TenantLimits = [:]) async throws {
         self.jobs = jobs
+        tenants = MemoryTenantStore(["default", "crawler", "a/b"])
+        tenantLimits = KnownTenantLimits(standard: limits, store: tenants)
         schedules = MemoryScheduleStore(jobs: jobs)
         groups = MemoryGroupStore(jobs: jobs)
         sessions = MemorySessionStore(jobs: jobs)
@@ -83,7 +89,9 @@ struct TestServer {
             keys: keys,
             issuerKeys: { [] },
             signIns: signIns,
-            tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
+            tenants: tenants,
+            tenantLimits: tenantLimits,
+            traffic: TrafficMeter(store: traffic, limits: tenantLimits),
             protocols: protocols,
             knownProtocols: knownProtocols,
             audit: audit,

@@ -24,12 +24,22 @@ package final class MemoryTenantStore: TenantStore {
         state.withLock { state in state.first { $0.tenant.name == name } }
     }
 
+    package func ownLimits() async throws(StoreError) -> [Tenant.ID: TenantLimits] {
+        state.withLock { state in
+            Dictionary(uniqueKeysWithValues: state.filter { !$0.limits.isEmpty }.map { ($0.tenant.id, $0.limits) })
+        }
+    }
+
+    /// Nothing runs here.
+    package func usage(of tenant: Tenant.ID) async throws(StoreError) -> TenantUsage {
+        TenantUsage(dayEnd: Timestamp(microseconds: 1_764_115_200_000_000))
+    }
+
     package func change(_ change: TenantChange, ofTenant name: String) async throws(StoreError) -> TenantShare? {
         state.withLock { state in
             guard let index = state.firstIndex(where: { $0.tenant.name == name }) else { return nil }
             state[index].weight = change.weight ?? state[index].weight
-            if let quota = change.maximumWaitingJobs { state[index].maximumWaitingJobs = quota.number }
-            if let bandwidth = change.maximumBytesPerSecond { state[index].maximumBytesPerSecond = bandwidth.number }
+            for (limit, value) in change.limits { state[index].limits[limit] = value.number }
             return state[index]
         }
     }

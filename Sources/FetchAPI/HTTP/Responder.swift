@@ -25,6 +25,7 @@ struct Responder: HTTPResponder {
     let authenticator: Authenticator
     let authorization: Authorization
     let connections: OpenConnections
+    let gate: TenantGate
     let readiness: any Readiness
     let audit: any AuditLog
     let counts: RequestCounts
@@ -42,8 +43,9 @@ struct Responder: HTTPResponder {
             connection: Connection.current
         )
         var response: Response
+        var rate: RequestRates.Verdict?
         do {
-            response = try await answer(call, from: match?.0)
+            response = try await answer(call, from: match?.0, &rate)
         } catch let error as HTTPParserError {
             // The connection is beyond use; `ConnectionGuard` answers.
             throw error
@@ -53,6 +55,7 @@ struct Responder: HTTPResponder {
             response = problem.response(requestID: id.text)
         }
         response.headers[.requestID] = id.text
+        rate?.write(to: &response.headers)
         if request.method == .head { response = response.createHeadResponse() }
         counts.count(
             method: request.method,
@@ -63,7 +66,10 @@ struct Responder: HTTPResponder {
         return response
     }
 
-    private func answer(_ call: Call, from resource: RouteTable.Resource?) async throws -> Response {
+    /// - Parameter rate: Gets what the request leaves of its tenant's request rate, as soon as that is known.
+    private func answer(
+        _ call: Call, from resource: RouteTable.Resource?, _ rate: inout RequestRates.Verdict?
+    ) async throws -> Response {
         guard (call.request.head.path?.utf8.count ?? 0) <= Self.maximumTargetLength else { throw Problem(.uriTooLong) }
         if let expectation = call.headers[.expect], expectation.lowercased() != "100-continue" {
             throw Problem(.expectationFailed)
@@ -75,13 +81,18 @@ struct Responder: HTTPResponder {
         switch route.handler {
         case .open(let handler): return try await handler(call)
         case .tenant(let handler):
-            let (call, actor) = try await authorized(call, for: route, of: resource, as: .key)
-            let tenant = try call.requireKey().tenant
+            let key = try await authenticator.key(of: call)
+            let tenant = key.tenant
+            // Before its bounds are looked up, its body is read, or anything else is done for it.
+            rate = try gate.take(of: tenant)
+            let (call, actor) = try await authorized(call, with: key, for: route, of: resource, as: .key)
             if let connection = call.connection { try connections.begin(connection, for: tenant) }
-            if route.takesWork, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
+            if route.work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
+            if route.work == .jobs { try await gate.requireTraffic(of: tenant) }
             return try await AuditActor.$current.withValue(actor) { try await handler(call, tenant) }
         case .admin(let handler):
-            let (call, actor) = try await authorized(call, for: route, of: resource, as: .operator)
+            let key = try await authenticator.key(of: call)
+            let (call, actor) = try await authorized(call, with: key, for: route, of: resource, as: .operator)
             if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
             return try await AuditActor.$current.withValue(actor) { try await handler(call) }
         }
@@ -89,10 +100,9 @@ struct Responder: HTTPResponder {
 
     /// The call with its key, which may do what the route does, and who makes it.
     private func authorized(
-        _ call: Call, for route: Route, of resource: RouteTable.Resource, as kind: AuditActor.Kind
+        _ call: Call, with key: APIKey, for route: Route, of resource: RouteTable.Resource, as kind: AuditActor.Kind
     ) async throws -> (Call, AuditActor) {
         var call = call
-        let key = try await authenticator.key(of: call)
         call.key = key
         let actor = authenticator.actor(kind == .key && key.subject != nil ? .token : kind, key, call)
         do { try await authorization.require(route.access, of: key, for: call) } catch {

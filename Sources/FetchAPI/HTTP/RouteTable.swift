@@ -19,13 +19,20 @@ struct Route: Sendable {
     let handler: Handler
     /// What it asks of a key; nil on routes for everyone.
     let access: Access?
-    /// It gives the node work that it had not, or bytes to keep.
-    private(set) var takesWork = false
+    /// What the node has to do or to keep that it had not before; nil for nothing.
+    private(set) var work: Work?
 
-    /// The same route, refused while the node can take no more.
-    func takingWork() -> Route {
+    enum Work: Sendable {
+        /// Loads.
+        case jobs
+        /// Bytes.
+        case bytes
+    }
+
+    /// The same route, refused while the node can take no more, and for jobs, their tenant too.
+    func taking(_ work: Work) -> Route {
         var route = self
-        route.takesWork = true
+        route.work = work
         return route
     }
 

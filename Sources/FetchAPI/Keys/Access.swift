@@ -52,7 +52,7 @@ struct Access: Sendable, Equatable {
             [
                 "GET /v1/questions", "GET /v1/questions/{id}", "GET /v1/groups", "GET /v1/groups/{id}", "GET /v1/hosts",
                 "GET /v1/hosts/{host}", "GET /v1/flows", "GET /v1/flows/{key}", "GET /v1/queue", "GET /v1/stats",
-                "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
+                "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),
@@ -161,6 +161,7 @@ struct Access: Sendable, Equatable {
                 "GET /v1/admin/tenants", "GET /v1/admin/tenants/{name}", "PATCH /v1/admin/tenants/{name}",
                 "GET /v1/admin/tenants/{name}/egress", "PUT /v1/admin/tenants/{name}/egress",
                 "DELETE /v1/admin/tenants/{name}/egress", "GET /v1/admin/egress", "PUT /v1/admin/egress",
+                "GET /v1/admin/tenants/{name}/usage",
                 "GET /v1/admin/rules", "PUT /v1/admin/rules", "GET /v1/admin/protocols",
                 "GET /v1/admin/protocols/{name}",
                 "PUT /v1/admin/protocols/{name}", "DELETE /v1/admin/protocols/{name}",

@@ -13,7 +13,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
-    case tooManyFailures, tooManyCalls, overloaded, queueFull, sessionFull, tooManySessions, headersTooLarge
+    case tooManyFailures, tooManyRequests, tooManyCalls, trafficExhausted, overloaded, queueFull, sessionFull
+    case tooManySessions, headersTooLarge
     case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull, tooManyConnections
 
     var status: HTTPResponse.Status {
@@ -40,7 +41,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
         case .invalidInput, .idempotencyKeyReused, .answerNotAllowed: .unprocessableContent
-        case .tooManyFailures, .tooManyCalls, .overloaded, .queueFull, .sessionFull, .tooManySessions: .tooManyRequests
+        case .tooManyFailures, .tooManyRequests, .tooManyCalls, .trafficExhausted, .overloaded, .queueFull,
+            .sessionFull, .tooManySessions:
+            .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
         case .databaseUnavailable, .notReady, .nodeUnreachable, .tooManyConnections: .serviceUnavailable
@@ -95,12 +98,14 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .idempotencyKeyReused: "The idempotency key was used for another request"
         case .digestMismatch: "The body is not what its digest says"
         case .tooManyFailures: "Too many requests without a valid key"
+        case .tooManyRequests: "The tenant sends more requests than it may"
+        case .trafficExhausted: "The jobs of the tenant have moved as much as they may today"
         case .tooManyCalls: "The tenant has as many calls being answered as it may"
         case .overloaded: "There is as much to do as can be done"
         case .tooManyConnections: "The node has no place for the connection"
         case .queueFull: "The tenant has as many jobs waiting as it may"
         case .sessionFull: "The session has as many jobs as fit into memory"
-        case .tooManySessions: "The node has as many ephemeral sessions as fit into memory"
+        case .tooManySessions: "There are as many sessions as there may be"
         case .headersTooLarge: "The header fields are too large"
         case .internalError: "The service made a mistake"
         case .databaseUnavailable: "The database cannot be reached"
@@ -195,6 +200,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "The bytes changed on their way, or the digest is of others. Nothing was stored; send the body again."
         case .tooManyFailures:
             "Correct the key. A valid one is taken at any time; for wrong ones, wait as long as Retry-After says."
+        case .tooManyRequests:
+            "Send the request again after Retry-After. RateLimit of every response says how many requests there is room for; many jobs are best sent in one batch, which is one request. The operator sets how many there may be (TENANTS_MAXIMUM_REQUESTS_PER_SECOND)."
+        case .trafficExhausted:
+            "Jobs that were taken go on; more are taken again when the next day of UTC has begun, which Retry-After tells. GET /v1/usage says what was moved. The operator sets how much it may be (TENANTS_MAXIMUM_BYTES_PER_DAY)."
         case .tooManyCalls:
             "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT)."
         case .overloaded:
@@ -205,7 +214,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "The job was not stored. Submit it again after Retry-After, or when jobs that wait have started; GET /v1/queue tells how many there are. The operator sets how many there may be."
         case .sessionFull: "Wait until a job of the session has ended, or use another session."
         case .tooManySessions:
-            "Invalidate and delete ephemeral sessions that are no longer needed, or use another node."
+            "Invalidate and delete sessions that are no longer needed; ephemeral ones also have room on other nodes. The operator sets how many there may be (TENANTS_MAXIMUM_SESSIONS)."
         case .headersTooLarge: "A request has at most 100 header fields with 32 KiB in all."
         case .internalError:
             "It is ours to mend. Quote the instance when you report it. A submission with an Idempotency-Key can be repeated safely."

@@ -14,6 +14,8 @@ package struct JobOutcome: Sendable {
     package var redirects: RawJSON?
     package var challenges: RawJSON?
     package var metrics: RawJSON?
+    /// What the attempt has moved.
+    package var traffic = Traffic()
     /// The decisions of the attempt, as ``Decision`` writes them; nil when there was no question.
     package var decisions: RawJSON?
     package var body: Body?

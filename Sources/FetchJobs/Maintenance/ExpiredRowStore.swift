@@ -12,6 +12,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case credentialUses
     /// How many jobs ended in minutes long past.
     case counts
+    /// What jobs moved in days long past.
+    case traffic
     /// Groups that have finished, where final jobs are not kept for good.
     case groups
     /// Questions of jobs that are gone, where final jobs are not kept for good.

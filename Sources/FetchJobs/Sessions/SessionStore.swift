@@ -57,6 +57,8 @@ package enum SessionCreation: Sendable {
     case identifierInUse
     /// No room is left on this node for an ephemeral session.
     case full
+    /// The tenant has as many sessions that have not ended as it may.
+    case tooMany(maximum: Int)
 }
 
 /// The result of an acknowledgement.

@@ -3,26 +3,22 @@ import FetchEngine
 /// How much of the service a tenant may have.
 package struct TenantShare: Sendable, Equatable {
     package static let weights: ClosedRange<Int64> = 1...100
-    package static let quotas: ClosedRange<Int64> = 1...1_000_000_000
 
     package let tenant: Tenant
     /// How many jobs it is given in its turn, while others wait.
     package var weight: Int64
-    /// How many of its jobs may wait; nil for the setting of the nodes.
-    package var maximumWaitingJobs: Int64?
-    /// How many bytes of bodies a second its jobs may move in each direction, on all nodes; nil for any number.
-    package var maximumBytesPerSecond: Int64?
+    /// Its own limits; for the others, the settings of the nodes hold.
+    package var limits: TenantLimits
     package var isPaused: Bool
     package let createdAt: Timestamp
 
     package init(
-        tenant: Tenant, weight: Int64 = 1, maximumWaitingJobs: Int64? = nil, maximumBytesPerSecond: Int64? = nil,
-        isPaused: Bool = false, createdAt: Timestamp = .now
+        tenant: Tenant, weight: Int64 = 1, limits: TenantLimits = [:], isPaused: Bool = false,
+        createdAt: Timestamp = .now
     ) {
         self.tenant = tenant
         self.weight = weight
-        self.maximumWaitingJobs = maximumWaitingJobs
-        self.maximumBytesPerSecond = maximumBytesPerSecond
+        self.limits = limits
         self.isPaused = isPaused
         self.createdAt = createdAt
     }
@@ -30,8 +26,7 @@ package struct TenantShare: Sendable, Equatable {
     package func write(_ writer: inout JSONWriter) {
         writer.member("name", tenant.name)
         writer.member("weight", weight)
-        writer.member("maximumWaitingJobs", maximumWaitingJobs)
-        writer.member("maximumBytesPerSecond", maximumBytesPerSecond)
+        limits.write(&writer)
         writer.member("paused", isPaused)
         writer.member("createdAt", createdAt.description)
     }
@@ -64,14 +59,12 @@ package struct TenantChange: Sendable, Equatable {
 
     /// One of ``TenantShare/weights``; nil when it stays.
     package var weight: Int64?
-    /// One of ``TenantShare/quotas``; nil when it stays.
-    package var maximumWaitingJobs: Limit?
-    /// Nil when it stays.
-    package var maximumBytesPerSecond: Limit?
+    /// The limits that change.
+    package var limits: [TenantLimit: Limit]
 
-    package init(weight: Int64? = nil, maximumWaitingJobs: Limit? = nil) {
+    package init(weight: Int64? = nil, limits: [TenantLimit: Limit] = [:]) {
         self.weight = weight
-        self.maximumWaitingJobs = maximumWaitingJobs
+        self.limits = limits
     }
 
     /// What it changes, for the audit log.
@@ -79,8 +72,7 @@ package struct TenantChange: Sendable, Equatable {
         RawJSON(
             JSONWriter.object { writer in
                 writer.member("weight", weight)
-                maximumWaitingJobs?.write(&writer, as: "maximumWaitingJobs")
-                maximumBytesPerSecond?.write(&writer, as: "maximumBytesPerSecond")
+                for limit in TenantLimit.allCases { limits[limit]?.write(&writer, as: limit.rawValue) }
             })
     }
 
@@ -88,10 +80,12 @@ package struct TenantChange: Sendable, Equatable {
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
         let object = JSONReader(json, check: check)
-            .object(of: ["weight", "maximumWaitingJobs", "maximumBytesPerSecond"])
+            .object(of: Set(TenantLimit.allCases.map(\.rawValue)).union(["weight"]))
         weight = object?["weight"].flatMap { $0.value == .null ? 1 : $0.integer(in: TenantShare.weights) }
-        maximumWaitingJobs = object?["maximumWaitingJobs"].flatMap { Limit($0, in: TenantShare.quotas) }
-        maximumBytesPerSecond = object?["maximumBytesPerSecond"].flatMap { Limit($0, in: Bandwidth.settable) }
+        limits = [:]
+        for limit in TenantLimit.allCases {
+            limits[limit] = object?[limit.rawValue].flatMap { Limit($0, in: limit.range) }
+        }
         try check.finish()
     }
 }

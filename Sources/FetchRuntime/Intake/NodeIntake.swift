@@ -119,6 +119,12 @@ package final class NodeIntake: Intake {
 
     // MARK: Jobs that run
 
+    /// Sets how many jobs tenants may run.
+    package func setLimits(_ limits: RunningLimits) {
+        slots.setLimits(limits)
+        claims.signal()
+    }
+
     package func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) { use(running.setSuspended(ids, isSuspended)) }
 
     /// Gives others the slots that held jobs leave.

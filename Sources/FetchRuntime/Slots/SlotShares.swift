@@ -11,11 +11,18 @@ package struct SlotShares: Sendable {
         let weight: Int
     }
 
+    /// How many tenants with limits of their own a claim is told of that hold no slot: each makes its statement longer.
+    package static let maximumListed = 100
+
     /// How many slots one tenant alone may have.
     package let count: Int
     package let reserve: Int
     /// Below zero while jobs that were held have come back.
     package private(set) var free: Int
+    /// How many a tenant may have, whatever is free.
+    package var limits = RunningLimits()
+    /// How many nodes run jobs, this one among them: they divide the limits.
+    package var nodes = 1
     private var holdings: [Tenant.ID: Holding] = [:]
     /// The sum of the weights of tenants that hold slots.
     private var weights = 0
@@ -35,7 +42,28 @@ package struct SlotShares: Sendable {
     ///
     /// - Parameter weight: Of a tenant that holds none.
     package func room(of tenant: Tenant.ID, weight: @autoclosure () -> Int) -> Int {
-        room(of: holdings[tenant] ?? Holding(count: 0, weight: weight()))
+        let holding = holdings[tenant] ?? Holding(count: 0, weight: weight())
+        guard let part = limits.part(of: tenant, ofNodes: nodes) else { return room(of: holding) }
+        return max(0, min(part - holding.count, room(of: holding)))
+    }
+
+    /// Whether there is a limit for a tenant.
+    func isLimited(_ tenant: Tenant.ID) -> Bool { limits.part(of: tenant, ofNodes: nodes) != nil }
+
+    /// How many slots each tenant may take that a claim finds jobs of and that holds none: one at least.
+    ///
+    /// Up to ``maximumListed`` tenants have a limit of their own there; when there are more, the least holds for all,
+    /// until the next claim knows who they are.
+    package var roomOfOthers: ClaimRoom {
+        let part = { RunningLimits.part(of: $0, ofNodes: nodes) }
+        let free = max(1, room(ofWeight: 1))
+        let standard = limits.standard.map(part).map { min($0, free) } ?? free
+        guard limits.own.count <= Self.maximumListed else {
+            return ClaimRoom(ofOthers: min(standard, limits.leastOwn.map(part) ?? standard))
+        }
+        var room = ClaimRoom(ofOthers: standard)
+        room.ofTenants = limits.own.mapValues { min(free, part($0)) }
+        return room
     }
 
     /// How many slots a tenant may take that holds none.

@@ -20,12 +20,12 @@ extension Slots {
     }
 
     /// Jobs run on so many nodes, this one among them.
-    package func setNodes(_ count: Int) { state.withLock { $0.nodes = count } }
+    package func setNodes(_ count: Int) { state.withLock { $0.shares.nodes = count } }
 
     /// Whether a job has to pass the gate of its host: with other nodes, when it is crowded or each node cannot have a
     /// part of its connections.
     package func isToBeCounted(ofMaximum maximum: Int, isCrowded: Bool) -> Bool {
-        state.withLock { $0.nodes > 1 && (isCrowded || $0.nodes > maximum) }
+        state.withLock { $0.shares.nodes > 1 && (isCrowded || $0.shares.nodes > maximum) }
     }
 
     /// Waits until a job may load.
@@ -173,7 +173,7 @@ extension Slots.State {
     fileprivate mutating func beginIfFree(_ stop: StopSwitch) -> Bool {
         if let index = index(of: stop) {
             guard origins[index].waiting.isEmpty,
-                origins[index].queue.loading < origins[index].queue.limit(ofNodes: nodes)
+                origins[index].queue.loading < origins[index].queue.limit(ofNodes: shares.nodes)
             else { return false }
         }
         begin(stop)
@@ -202,7 +202,7 @@ extension Slots.State {
     fileprivate mutating func next(in index: Int) -> [Slots.Waiter] {
         guard !origins[index].waiting.isEmpty else { return [] }
         var next: [Slots.Waiter] = []
-        let limit = origins[index].queue.limit(ofNodes: nodes)
+        let limit = origins[index].queue.limit(ofNodes: shares.nodes)
         while origins[index].queue.loading < limit, let waiter = origins[index].waiting.popFirst() {
             begin(waiter.stop)
             next.append(waiter)
@@ -215,7 +215,7 @@ extension Slots.State {
         of index: Int, _ crowd: Int?, at now: ContinuousClock.Instant
     ) -> Slots.Surplus? {
         guard let drained = origins[index].queue.drain(at: now) else { return nil }
-        let limit = origins[index].queue.crowd(drained: drained, nodes: nodes)
+        let limit = origins[index].queue.crowd(drained: drained, nodes: shares.nodes)
         let surplus = origins[index].waiting.count - drained
         if surplus > 0 {
             let waiters = Array(origins[index].waiting.suffix(surplus))

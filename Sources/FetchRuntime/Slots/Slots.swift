@@ -35,13 +35,13 @@ package final class Slots: Sendable {
         var hasBacklog = false
         /// How often a backlog was reported.
         var backlogs = 0
+        /// Slots are set aside for jobs whose tenants are not known yet.
+        var isClaiming = false
         /// Origin queues whose jobs wait in the queue too.
         var behind: Set<OriginQueue.Key> = []
         var isClosed = false
         /// Something runs alone here.
         var isQuiet = false
-        /// How many nodes run jobs, this one among them.
-        var nodes = 1
         /// Jobs whose delegates have answered and that wait for a slot to go on, the first first.
         var returning: Deque<Returning> = []
         var isWatched = false
@@ -127,9 +127,11 @@ package final class Slots: Sendable {
         state.withLock { state in
             guard state.hasBacklog, !state.isClosed, !state.isQuiet, state.shares.free > 0 else { return nil }
             let count = min(maximum, state.shares.free)
-            var room = ClaimRoom(ofOthers: min(count, max(1, state.shares.room(ofWeight: 1))))
+            var room = state.shares.roomOfOthers
+            room.ofOthers = min(count, room.ofOthers)
             for tenant in state.shares.tenants { room.ofTenants[tenant] = state.room(of: tenant, weight) }
             state.shares.setAside(count)
+            state.isClaiming = true
             return Offer(count: count, room: room, backlog: state.backlogs)
         }
     }
@@ -137,6 +139,7 @@ package final class Slots: Sendable {
     /// The jobs have got slots of those that were set aside; the others are free again.
     package func assign(_ jobs: [ClaimedJob], of count: Int) {
         let next = state.withLock { state in
+            state.isClaiming = false
             state.shares.putBack(count - jobs.count)
             for job in jobs {
                 state.shares.assign(to: job.tenant, weight: weight(job.tenant))
@@ -198,6 +201,17 @@ package final class Slots: Sendable {
         return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.originQueue?.limiter)) : [])
     }
 
+    /// Sets how many slots tenants may have; what runs beyond goes on.
+    package func setLimits(_ limits: RunningLimits) {
+        let next = state.withLock { state in
+            guard state.shares.limits != limits else { return [Returning]() }
+            state.shares.limits = limits
+            _ = state.callHeldBack(weight)
+            return state.nextReturning(weight)
+        }
+        next.goOn()
+    }
+
     // MARK: The backlog
 
     package func noteBacklog() { state.withLock { $0.noteBacklog() } }
@@ -257,7 +271,9 @@ extension Slots.State {
         _ key: OriginQueue.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
     ) -> Bool {
         let isFull = key.flatMap { indices[$0] }.map { origins[$0].queue.isFull } ?? false
-        let isOpen = !isFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
+        // What the claim under way brings counts against the limit of its tenant.
+        let mayBeFull = isClaiming && shares.isLimited(tenant)
+        let isOpen = !isFull && !mayBeFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
         let overtakes = hasBacklog && isScarce
         if isOpen, !overtakes, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
         if let key { behind.insert(key) }

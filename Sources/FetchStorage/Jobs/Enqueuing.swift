@@ -16,7 +16,7 @@ struct Enqueuing: Sendable {
     private let keys: TenantKeys
     private let statements: Statements
     private let limiters: KnownLimiters
-    private let quotas: WaitingQuotas?
+    private let quotas: TenantQuota?
     private let plain: Batcher<Submission, Enqueued>
     private let checked: Batcher<Submission, Enqueued>
 
@@ -26,7 +26,7 @@ struct Enqueuing: Sendable {
         keys: TenantKeys,
         node: Node.ID,
         limiters: KnownLimiters,
-        quotas: WaitingQuotas?,
+        quotas: TenantQuota?,
         intake: (any Intake)?,
         announce: @escaping @Sendable () -> Void
     ) {
@@ -123,7 +123,7 @@ struct Enqueuing: Sendable {
         let genericPlan: Client
         let node: Node.ID
         let limiters: KnownLimiters
-        let quotas: WaitingQuotas?
+        let quotas: TenantQuota?
         let intake: (any Intake)?
         let announce: @Sendable () -> Void
 

@@ -29,7 +29,7 @@ package struct PostgresJobStore: JobStore {
         keys: TenantKeys,
         node: Node.ID,
         limiters: KnownLimiters,
-        quotas: WaitingQuotas? = nil,
+        quotas: TenantQuota? = nil,
         intake: (any Intake)?,
         waiters: CompletionWaiters,
         announce: @escaping @Sendable () -> Void

@@ -11,7 +11,7 @@ package struct PostgresLimiterStore: LimiterStore {
 
     private let client: Client
     private let known: KnownLimiters
-    private let quotas: WaitingQuotas?
+    private let quotas: TenantQuota?
     private let intake: (any Intake)?
     private let announce: @Sendable () -> Void
 
@@ -23,7 +23,7 @@ package struct PostgresLimiterStore: LimiterStore {
     package init(
         client: Client,
         known: KnownLimiters,
-        quotas: WaitingQuotas? = nil,
+        quotas: TenantQuota? = nil,
         intake: (any Intake)?,
         announce: @escaping @Sendable () -> Void
     ) {

@@ -23,6 +23,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .deliveries: return try await delete(deliveries(retention.deliveries))
             case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
             case .counts: return try await delete(counts(retention.counts))
+            case .traffic: return try await delete(traffic(retention.counts))
             case .groups:
                 guard let age = retention.jobs else { return 0 }
                 return try await delete(groups(age))
@@ -172,6 +173,23 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             FOR UPDATE SKIP LOCKED
         ) AS old
         WHERE c.tenant_id = t.id AND c.minute = old.minute AND c.node_id = old.node_id AND c.state = old.state
+        RETURNING 1
+        """
+    }
+
+    private func traffic(_ age: Duration) -> Query {
+        """
+        -- expired.traffic
+        DELETE FROM traffic c
+        USING tenants t, LATERAL (
+            SELECT o.day, o.node_id
+            FROM traffic o
+            WHERE o.tenant_id = t.id AND o.day < ((now() - \(age)) AT TIME ZONE 'UTC')::date
+            ORDER BY o.day
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE c.tenant_id = t.id AND c.day = old.day AND c.node_id = old.node_id
         RETURNING 1
         """
     }

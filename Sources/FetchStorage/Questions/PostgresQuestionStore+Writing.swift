@@ -46,7 +46,7 @@ extension PostgresQuestionStore {
 
     /// Writes down the questions that their tenants have room for.
     static func ask(
-        _ questions: [NewQuestion], client: Client, within quota: OpenQuestionQuota
+        _ questions: [NewQuestion], client: Client, within quota: TenantQuota
     ) async throws -> [Asking] {
         var room = try await quota.take(Dictionary(questions.map { ($0.asked.tenant, 1) }, uniquingKeysWith: +))
         let placed = questions.filter { question in

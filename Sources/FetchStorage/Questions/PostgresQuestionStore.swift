@@ -1,4 +1,5 @@
 package import FetchJobs
+import FetchRuntime
 package import Postgres
 
 /// The questions in PostgreSQL; the secrets of answers are sealed.
@@ -21,7 +22,7 @@ package struct PostgresQuestionStore: QuestionStore {
     /// - Parameters:
     ///   - client: The connections for the statements that run for every question.
     ///   - keys: The keys that seal answers.
-    ///   - maximumOpen: How many open questions one tenant may have.
+    ///   - quota: How many open questions tenants may have; nil for what the settings have by default.
     ///   - onAsk: Hears whose questions are asked by this store.
     ///   - onEnd: Hears of questions that were answered or closed by this store.
     ///   - onRemember: Hears of sessions that remember an answer by this store, with the version of their answers,
@@ -29,7 +30,7 @@ package struct PostgresQuestionStore: QuestionStore {
     ///   - onDue: Is called when parked jobs wait for a node, because their questions are over.
     ///   - onEndOfHeld: Hears of questions that ended by this store, and which node holds the load of each.
     package init(
-        client: Client, keys: TenantKeys, maximumOpen: Int = Asking.maximumOpen,
+        client: Client, keys: TenantKeys, quota: TenantQuota? = nil,
         onAsk: @escaping @Sendable (Tenant.ID) -> Void = { _ in },
         onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in },
         onRemember: @escaping @Sendable (SessionAddress, _ version: Int64) -> Void = { _, _ in },
@@ -43,7 +44,10 @@ package struct PostgresQuestionStore: QuestionStore {
         self.onRemember = onRemember
         self.onDue = onDue
         self.onEndOfHeld = onEndOfHeld
-        let quota = OpenQuestionQuota(client: client, maximum: maximumOpen)
+        let quota =
+            quota
+            ?? .openQuestions(
+                of: KnownTenantLimits(standard: [.maximumOpenQuestions: Int64(Asking.maximumOpen)]), client: client)
         // Each may bring a position of 128 KiB.
         asking = Batcher(maximumItems: 200) { try await Self.ask($0, client: client, within: quota) }
         ending = Batcher(maximumItems: 500) {

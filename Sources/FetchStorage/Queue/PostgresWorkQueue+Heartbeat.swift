@@ -49,7 +49,7 @@ extension PostgresWorkQueue {
             await failures.note(.protocols) { try await protocols?.refresh(to: version) }
             await failures.note(.rules) { try await rules?.refresh(to: version) }
             await failures.note(.egress) { try await egress?.refresh(to: version) }
-            await failures.note(.quotas) { try await quotas?.refresh(to: version) }
+            await failures.note(.quotas) { try await tenantLimits?.refresh(to: version) }
             let paces = await paces(of: try row.decode(at: 14), &failures)
             if try row.decode(Bool.self, at: 0), others > 0 {
                 // They have a part of every host's connections from now on.

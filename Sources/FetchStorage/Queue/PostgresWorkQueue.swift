@@ -17,7 +17,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let waiters: CompletionWaiters
     let scan = ClaimScan()
     let known: KnownLimiters
-    let quotas: WaitingQuotas?
+    let tenantLimits: KnownTenantLimits?
     let protocols: KnownProtocols?
     let rules: KnownServiceRules?
     let egress: KnownEgress?
@@ -44,7 +44,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - maximumCrashes: How many nodes a job may take down when no other job can be the cause (REL-5).
     ///   - limiters: The limiters as this node knows them.
-    ///   - quotas: Are told when they may have been changed.
+    ///   - tenantLimits: Are told when they may have been changed.
     ///   - protocols: Are told the same.
     ///   - rules: Are told the same.
     ///   - egress: Is told the same.
@@ -58,7 +58,7 @@ package struct PostgresWorkQueue: WorkQueue {
         lease: Duration = .seconds(15),
         maximumCrashes: Int = 3,
         limiters: KnownLimiters,
-        quotas: WaitingQuotas? = nil,
+        tenantLimits: KnownTenantLimits? = nil,
         protocols: KnownProtocols? = nil,
         rules: KnownServiceRules? = nil,
         egress: KnownEgress? = nil,
@@ -66,7 +66,7 @@ package struct PostgresWorkQueue: WorkQueue {
         waiters: CompletionWaiters
     ) {
         known = limiters
-        self.quotas = quotas
+        self.tenantLimits = tenantLimits
         self.protocols = protocols
         self.rules = rules
         self.egress = egress

@@ -8,22 +8,48 @@ package struct PostgresSessionStore: SessionStore {
     let client: Client
     let jobs: PostgresJobStore
     private let node: Node.ID
+    private let quota: TenantQuota?
 
-    /// - Parameter jobs: Cancels the jobs of sessions that are cancelled.
-    package init(client: Client, jobs: PostgresJobStore) {
+    /// - Parameters:
+    ///   - jobs: Cancels the jobs of sessions that are cancelled.
+    ///   - quota: How many sessions tenants may have; nil for as many as they like.
+    package init(client: Client, jobs: PostgresJobStore, quota: TenantQuota? = nil) {
         self.client = client
         self.jobs = jobs
+        self.quota = quota
         node = jobs.node
     }
 
     package func create(_ session: NewSession) async throws(StoreError) -> SessionCreation {
+        guard let quota, let maximum = quota.quota(of: session.tenant) else { return try await store(session) }
+        let hasRoom = try await StoreError.wrap { try await quota.take(1, of: session.tenant) > 0 }
+        guard hasRoom else { return try await replay(session) ?? .tooMany(maximum: maximum) }
+        var isCounted = false
+        defer { if !isCounted { quota.giveBack(1, of: session.tenant) } }
+        let creation = try await store(session)
+        if case .made(.created) = creation { isCounted = true }
+        return creation
+    }
+
+    /// The session that was made by the same request before, if any.
+    private func replay(_ session: NewSession) async throws(StoreError) -> SessionCreation? {
+        try await StoreError.wrap {
+            try await CreationKey(session.idempotency, of: "session")
+                .createdBefore(of: session.tenant, in: Self.table, TenantSession.columns, client: client)
+                .map { .made(.replayed(try TenantSession(row: $0, tenant: session.tenant))) }
+        }
+    }
+
+    private static let table: (name: Query, alias: Query) = ("sessions", "s")
+
+    private func store(_ session: NewSession) async throws(StoreError) -> SessionCreation {
         let isEphemeral = session.spec.kind == .ephemeral
         let spec = isEphemeral ? SessionSpec(kind: .ephemeral) : session.spec
         let key = CreationKey(session.idempotency, of: "session")
         return try await StoreError.wrap {
             do {
                 let creation = try await key.create(
-                    session.id, of: session.tenant, in: ("sessions", "s"), TenantSession.columns,
+                    session.id, of: session.tenant, in: Self.table, TenantSession.columns,
                     by: """
                         INSERT INTO sessions AS s (tenant_id, id, kind, identifier, spec, endpoint_id, node_id)
                         SELECT \(session.tenant), \(session.id), \(spec.kind), \(spec.identifier),

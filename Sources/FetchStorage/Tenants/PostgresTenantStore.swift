@@ -3,7 +3,7 @@ package import Postgres
 
 /// The tenants in PostgreSQL.
 package struct PostgresTenantStore: TenantStore {
-    private let client: Client
+    let client: Client
 
     package init(client: Client) { self.client = client }
 
@@ -32,8 +32,7 @@ package struct PostgresTenantStore: TenantStore {
     }
 
     package func change(_ change: TenantChange, ofTenant name: String) async throws(StoreError) -> TenantShare? {
-        let (quota, bandwidth) = (change.maximumWaitingJobs, change.maximumBytesPerSecond)
-        return try await StoreError.wrap {
+        try await StoreError.wrap {
             let rows = try await client.query(
                 """
                 -- tenants.change
@@ -41,10 +40,8 @@ package struct PostgresTenantStore: TenantStore {
                     UPDATE queue_state SET version = version + 1
                 ), tenant AS (
                 UPDATE tenants
-                SET weight = coalesce(\(change.weight.map { Int16(clamping: $0) }), weight),
-                    maximum_waiting_jobs =
-                        CASE WHEN \(quota == nil) THEN maximum_waiting_jobs ELSE \(quota?.number) END,
-                    bytes_per_second = CASE WHEN \(bandwidth == nil) THEN bytes_per_second ELSE \(bandwidth?.number) END
+                SET weight = coalesce(\(change.weight.map { Int16(clamping: $0) }), weight)
+                    \(Self.assignments(of: change.limits))
                 WHERE name = \(name)
                 RETURNING *, id AS tenant_id
                 ), \(Query.audited(.changeTenant, name, details: change.details, ofTenantIn: "tenant"))
@@ -53,6 +50,31 @@ package struct PostgresTenantStore: TenantStore {
             )
             try await Notifications.tell(client)
             return try rows.first.map { try TenantShare(row: $0) }
+        }
+    }
+
+    /// Each with a comma before it.
+    private static func assignments(of changes: [TenantLimit: TenantChange.Limit]) -> Query {
+        TenantLimit.allCases.reduce("") { assignments, limit in
+            let change = changes[limit]
+            return """
+                \(assignments), \(limit.column) =
+                    CASE WHEN \(change == nil) THEN \(limit.column) ELSE \(change?.number) END
+                """
+        }
+    }
+
+    package func ownLimits() async throws(StoreError) -> [Tenant.ID: TenantLimits] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- tenants.limits
+                SELECT id\(TenantLimit.columns) FROM tenants WHERE num_nonnulls(NULL\(TenantLimit.columns)) > 0
+                """
+            )
+            return try rows.reduce(into: [:]) { limits, row in
+                limits[try row.decode(Tenant.ID.self, at: 0)] = try TenantLimits(row: row, at: 1)
+            }
         }
     }
 
@@ -124,16 +146,42 @@ package struct PostgresTenantStore: TenantStore {
 
 extension TenantShare {
     fileprivate static let columns: Query =
-        "id, name, weight, maximum_waiting_jobs, bytes_per_second, paused, created_at"
+        "id, name, weight, paused, created_at\(TenantLimit.columns)"
 
     fileprivate init(row: Row) throws {
         self.init(
             tenant: Tenant(id: try row.decode(at: 0), name: try row.decode(at: 1)),
             weight: Int64(try row.decode(Int16.self, at: 2)),
-            maximumWaitingJobs: try row.decode(at: 3),
-            maximumBytesPerSecond: try row.decode(at: 4),
-            isPaused: try row.decode(at: 5),
-            createdAt: try row.decode(at: 6)
+            limits: try TenantLimits(row: row, at: 5),
+            isPaused: try row.decode(at: 3),
+            createdAt: try row.decode(at: 4)
         )
+    }
+}
+
+extension TenantLimit {
+    fileprivate var column: Query {
+        switch self {
+        case .maximumRequestsPerSecond: "maximum_requests_per_second"
+        case .maximumWaitingJobs: "maximum_waiting_jobs"
+        case .maximumRunningJobs: "maximum_running_jobs"
+        case .maximumBytesPerSecond: "bytes_per_second"
+        case .maximumBytesPerDay: "maximum_bytes_per_day"
+        case .maximumSessions: "maximum_sessions"
+        case .maximumOpenQuestions: "maximum_open_questions"
+        }
+    }
+
+    /// Those of all limits, each with a comma before it.
+    fileprivate static let columns: Query = allCases.reduce("") { "\($0), \($1.column)" }
+}
+
+extension TenantLimits {
+    /// - Parameter index: Where the row has the first of ``TenantLimit/columns``.
+    fileprivate init(row: Row, at index: Int) throws {
+        self.init()
+        for (offset, limit) in TenantLimit.allCases.enumerated() {
+            self[limit] = try row.decode(Int64?.self, at: index + offset)
+        }
     }
 }

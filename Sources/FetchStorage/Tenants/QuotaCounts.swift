@@ -1,41 +1,34 @@
 package import FetchJobs
 
-/// How many jobs of tenants wait, and how many more may: the last count of each, and what was stored since.
-///
-/// Open questions are counted by it too (``OpenQuestionQuota``).
+/// How many of something tenants have, jobs that wait for example, and how many more they may: the last count of each,
+/// and what was stored since.
 package struct QuotaCounts: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// How old a count may become while jobs are stored: other nodes add to it too.
+    /// How old a count may become while some are stored: other nodes add to it too.
     package static let interval = Duration.seconds(5)
     /// The validity of a count, as a multiple of its duration: a quota of a million is not counted for each refusal.
     private static let restFactor = 10
 
     private struct Count {
         var waiting: Int
-        /// The jobs stored since the count began, which it may have seen or not.
+        /// Those stored since the count began, which it may have seen or not.
         var added = 0
         var startedAt: Instant
         var isGoodUntil: Instant
     }
 
-    /// Of tenants that have none of their own; nil for as many as they like.
-    private let standard: Int?
-    private var quotas: [Tenant.ID: Int] = [:]
+    private let quotaOfTenant: @Sendable (Tenant.ID) -> Int?
     private var counts: [Tenant.ID: Count] = [:]
 
-    /// - Parameter standard: The quota of tenants that have none of their own; nil for none.
-    package init(standard: Int?) { self.standard = standard }
+    /// - Parameter quota: How many a tenant may have now; nil for as many as it likes.
+    package init(quota: @escaping @Sendable (Tenant.ID) -> Int?) { quotaOfTenant = quota }
 
-    /// Sets the quotas of the tenants that have one of their own.
-    package mutating func set(_ quotas: [Tenant.ID: Int]) { self.quotas = quotas }
+    func quota(of tenant: Tenant.ID) -> Int? { quotaOfTenant(tenant) }
 
-    /// How many jobs of a tenant may wait; nil for as many as it likes.
-    package func quota(of tenant: Tenant.ID) -> Int? { quotas[tenant] ?? standard }
-
-    /// Lets up to `wanted` jobs in, as far as the quota allows.
+    /// Lets up to `wanted` in, as far as the quota allows.
     ///
-    /// - Returns: Nil when the tenant's jobs have to be counted first.
+    /// - Returns: Nil when those of the tenant have to be counted first.
     package mutating func take(_ wanted: Int, of tenant: Tenant.ID, at now: Instant) -> Int? {
         guard let quota = quota(of: tenant) else { return wanted }
         guard let count = counts[tenant] else { return nil }
@@ -43,7 +36,7 @@ package struct QuotaCounts: Sendable {
         return takeCounted(wanted, of: tenant)
     }
 
-    /// The same after they were counted: the jobs found then are all there are.
+    /// The same after they were counted: those found then are all there are.
     package mutating func takeCounted(_ wanted: Int, of tenant: Tenant.ID) -> Int {
         guard let quota = quota(of: tenant) else { return wanted }
         let taken = max(0, min(wanted, quota - (counts[tenant]?.waiting ?? 0)))
@@ -52,13 +45,13 @@ package struct QuotaCounts: Sendable {
         return taken
     }
 
-    /// Some that were let in do not wait: they have started, or were not stored.
+    /// Some that were let in do not count: they are over, or were not stored.
     package mutating func giveBack(_ number: Int, of tenant: Tenant.ID) {
         counts[tenant]?.waiting -= number
         counts[tenant]?.added -= number
     }
 
-    /// The tenants among these whose jobs must be counted now.
+    /// The tenants among these for whom there must be a count now.
     package mutating func begin(_ tenants: Set<Tenant.ID>, at now: Instant) -> [Tenant.ID] {
         let stale = tenants.filter { tenant in
             quota(of: tenant) != nil && counts[tenant].map { now >= $0.isGoodUntil } ?? true

@@ -46,6 +46,7 @@ extension JobOutcome {
         let metrics = task.metrics
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
         let taskStart = start.advanced(by: .zero - task.earlier)
+        traffic = metrics.transactions.reduce(Traffic()) { $0 + Traffic(of: $1) }
         self.metrics = RawJSON.array { writer in
             for transaction in metrics.transactions { transaction.write(&writer, taskStart: taskStart) }
         }
@@ -115,6 +116,15 @@ extension LoadError.Code {
         TargetRefusal.Code.hostForbidden.name, TargetRefusal.Code.hostSingleLabel.name,
         TargetRefusal.Code.portForbidden.name, TargetRefusal.Code.schemeForbidden.name,
     ]
+}
+
+extension Traffic {
+    fileprivate init(of transaction: TransactionMetrics) {
+        self.init(
+            sentBytes: transaction.countOfRequestHeaderBytesSent + transaction.countOfRequestBodyBytesSent,
+            receivedBytes: transaction.countOfResponseHeaderBytesReceived
+                + transaction.countOfResponseBodyBytesReceived)
+    }
 }
 
 extension TaskMetrics {

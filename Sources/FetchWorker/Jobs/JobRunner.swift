@@ -21,6 +21,7 @@ package struct JobRunner: Sendable {
     let protocols: RemoteProtocols?
     let rules: KnownServiceRules?
     private let egress: KnownEgress?
+    private let traffic: TrafficMeter?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -35,6 +36,7 @@ package struct JobRunner: Sendable {
     ///   - resuming: Finds what a job goes on with that was parked.
     ///   - rules: The rules of the service; nil for none.
     ///   - egress: Where loads may go; nil for where the configuration lets them.
+    ///   - traffic: Counts what loads have moved; nil for nobody.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -53,6 +55,7 @@ package struct JobRunner: Sendable {
         protocols: RemoteProtocols? = nil,
         rules: KnownServiceRules? = nil,
         egress: KnownEgress? = nil,
+        traffic: TrafficMeter? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -67,6 +70,7 @@ package struct JobRunner: Sendable {
         self.protocols = protocols
         self.rules = rules
         self.egress = egress
+        self.traffic = traffic
         self.resuming = resuming
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
@@ -184,10 +188,14 @@ package struct JobRunner: Sendable {
             // Not inlined: its frame is not kept while the load runs.
             let parts = try await prepare(
                 job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
-            return await run(
+            let outcome = await run(
                 PreparedLoad(
                     job: job, parts, decisions: decisions, by: terms, configuration.own, live: live,
                     bandwidths: bandwidths, deadline: deadline, random: random))
+            // A load that was parked goes on with what it has moved before.
+            if case .parked = stop.reason { return outcome }
+            traffic?.note(outcome.traffic, of: job.tenant)
+            return outcome
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
             outcome.decisions = decisions?.json

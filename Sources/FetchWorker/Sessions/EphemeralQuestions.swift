@@ -1,4 +1,5 @@
 package import FetchJobs
+package import FetchRuntime
 import Synchronization
 
 /// The questions of jobs in ephemeral sessions of this node: in memory, and nothing of them is written (SES-3).
@@ -55,23 +56,23 @@ package final class EphemeralQuestions: Sendable {
     /// How many bytes the questions have that are over and still shown.
     static let maximumBytes = 64 << 20
 
-    private let maximumOpen: Int
+    private let limits: KnownTenantLimits
     private let maximumBytes: Int
     private let onAsk: @Sendable (Tenant.ID) -> Void
     private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - maximumOpen: How many open questions one tenant may have here.
+    ///   - limits: How many open questions tenants may have, here and stored ones apart.
     ///   - maximumBytes: How many bytes those have that are over.
     ///   - onAsk: Hears whose questions are asked.
     ///   - onEnd: Hears of questions that were answered or closed.
     package init(
-        maximumOpen: Int = Asking.maximumOpen, maximumBytes: Int = EphemeralQuestions.maximumBytes,
+        limits: KnownTenantLimits = KnownTenantLimits(), maximumBytes: Int = EphemeralQuestions.maximumBytes,
         onAsk: @escaping @Sendable (Tenant.ID) -> Void = { _ in },
         onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in }
     ) {
-        self.maximumOpen = maximumOpen
+        self.limits = limits
         self.maximumBytes = maximumBytes
         self.onAsk = onAsk
         self.onEnd = onEnd
@@ -100,7 +101,8 @@ package final class EphemeralQuestions: Sendable {
     func ask(_ asked: AskedQuestion, timeout: Duration) -> Asking {
         let asking = state.withLock { state -> Asking in
             guard state.jobs[asked.job] != nil else { return .jobIsOver }
-            guard state.open[asked.tenant, default: 0] < maximumOpen else { return .tooMany }
+            let maximum = limits[.maximumOpenQuestions, asked.tenant] ?? .max
+            guard state.open[asked.tenant, default: 0] < maximum else { return .tooMany }
             let now = Timestamp.now
             let deadline = now.advanced(by: timeout)
             state.entries[asked.id] = Entry(question: StoredQuestion(asked, askedAt: now, deadline: deadline))

@@ -27,6 +27,7 @@ package struct EphemeralSessionStore: SessionStore {
         case .made(.conflict): return .made(.conflict)
         case .identifierInUse: return .identifierInUse
         case .full: return .full
+        case .tooMany(let maximum): return .tooMany(maximum: maximum)
         }
     }
 

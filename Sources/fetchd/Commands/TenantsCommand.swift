@@ -32,8 +32,9 @@ struct TenantsCommand: AsyncParsableCommand {
                 While jobs of several tenants wait, each is given as many in its turn as its weight says. What one does
                 not need, the others get.
 
-                A tenant that has as many jobs waiting as it may is refused more (429) until some have started. Nodes
-                count them every few seconds, so together they may let in a few more.
+                What goes beyond a limit is refused (429), but for jobs that would run beyond theirs: those wait. Nodes
+                count what is stored every few seconds, so together they may let in a few more; docs/limits.md says of
+                each limit how exact it is.
                 """
         )
 
@@ -43,17 +44,14 @@ struct TenantsCommand: AsyncParsableCommand {
         @Option(help: "From 1, which is what new tenants have, to 100.")
         var weight: Int64?
 
-        @Option(
-            help: ArgumentHelp(
-                "How many of its jobs may wait; \"default\" for TENANTS_MAXIMUM_WAITING_JOBS.", valueName: "number"),
-            transform: TenantChange.Limit.init(argument:))
-        var maximumWaitingJobs: TenantChange.Limit?
+        @OptionGroup(title: "Limits") var limits: LimitOptions
 
         @OptionGroup var options: SettingsOptions
 
         func validate() throws {
-            guard weight != nil || maximumWaitingJobs != nil else {
-                throw ValidationError("Give --weight or --maximum-waiting-jobs.")
+            let changes = try limits.changes
+            guard weight != nil || !changes.isEmpty else {
+                throw ValidationError("Give --weight or a limit.")
             }
             if let weight, !TenantShare.weights.contains(weight) {
                 throw ValidationError("A weight is between 1 and 100.")
@@ -62,7 +60,7 @@ struct TenantsCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
-                let change = TenantChange(weight: weight, maximumWaitingJobs: maximumWaitingJobs)
+                let change = TenantChange(weight: weight, limits: try limits.changes)
                 guard let share = try await store.change(change, ofTenant: name) else {
                     printError("There is no tenant \(name).")
                     throw ExitCode.failure
@@ -86,26 +84,77 @@ struct TenantsCommand: AsyncParsableCommand {
     }
 }
 
+/// The limits of a tenant, each a number or "default".
+struct LimitOptions: ParsableArguments {
+    @Option(help: Self.help(.maximumRequestsPerSecond, "Requests that each node answers in a second"))
+    var maximumRequestsPerSecond: String?
+
+    @Option(help: Self.help(.maximumWaitingJobs, "Jobs that may wait"))
+    var maximumWaitingJobs: String?
+
+    @Option(help: Self.help(.maximumRunningJobs, "Jobs that may run at once"))
+    var maximumRunningJobs: String?
+
+    @Option(help: Self.help(.maximumBytesPerSecond, "Bytes of bodies that jobs may move in a second, each way"))
+    var maximumBytesPerSecond: String?
+
+    @Option(help: Self.help(.maximumBytesPerDay, "Bytes that jobs may move in a day of UTC"))
+    var maximumBytesPerDay: String?
+
+    @Option(help: Self.help(.maximumSessions, "Sessions that have not ended"))
+    var maximumSessions: String?
+
+    @Option(help: Self.help(.maximumOpenQuestions, "Questions that may wait for an answer"))
+    var maximumOpenQuestions: String?
+
+    private static func help(_ limit: TenantLimit, _ summary: String) -> ArgumentHelp {
+        let setting = Settings.table.first { $0.key == "tenants.\(limit.rawValue)" }
+        let standard = setting.map { "for \($0.variable)" } ?? "for no limit"
+        return ArgumentHelp(
+            "\(summary), from \(limit.range.lowerBound); \"default\" \(standard).", valueName: "number")
+    }
+
+    /// What they change.
+    var changes: [TenantLimit: TenantChange.Limit] {
+        get throws {
+            var changes: [TenantLimit: TenantChange.Limit] = [:]
+            for limit in TenantLimit.allCases {
+                guard let text = self[limit] else { continue }
+                if text == "default" {
+                    changes[limit] = .standard
+                } else {
+                    guard let number = Int64(text), limit.range.contains(number) else {
+                        let range = "\(limit.range.lowerBound) to \(limit.range.upperBound)"
+                        throw ValidationError("\(text) is not \"default\" or a number from \(range).")
+                    }
+                    changes[limit] = .own(number)
+                }
+            }
+            return changes
+        }
+    }
+
+    private subscript(limit: TenantLimit) -> String? {
+        switch limit {
+        case .maximumRequestsPerSecond: maximumRequestsPerSecond
+        case .maximumWaitingJobs: maximumWaitingJobs
+        case .maximumRunningJobs: maximumRunningJobs
+        case .maximumBytesPerSecond: maximumBytesPerSecond
+        case .maximumBytesPerDay: maximumBytesPerDay
+        case .maximumSessions: maximumSessions
+        case .maximumOpenQuestions: maximumOpenQuestions
+        }
+    }
+}
+
 extension TenantShare {
     /// The tenant's name, and its limits.
     fileprivate var line: String {
         var parts = [tenant.name, "weight \(weight)"]
-        if let maximumWaitingJobs { parts.append("at most \(maximumWaitingJobs) jobs waiting") }
-        if isPaused { parts.append("paused") }
-        if let maximumBytesPerSecond { parts.append("\(maximumBytesPerSecond) bytes per second") }
-        return parts.joined(separator: "  ")
-    }
-}
-
-extension TenantChange.Limit {
-    fileprivate init(argument: String) throws {
-        if argument == "default" {
-            self = .standard
-        } else {
-            guard let number = Int64(argument), TenantShare.quotas.contains(number) else {
-                throw ValidationError("A quota is \"default\" or a number from 1 on.")
-            }
-            self = .own(number)
+        for limit in TenantLimit.allCases {
+            if let number = limits[limit] { parts.append("\(limit.rawValue) \(number)") }
         }
+        if isPaused { parts.append("paused") }
+        return parts.joined(separator: "  ")
     }
 }

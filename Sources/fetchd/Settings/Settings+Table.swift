@@ -6,7 +6,8 @@ import FetchWorker
 
 extension Settings {
     /// Every setting, in the order of the documentation.
-    static let table: [Setting] = node + database + server + tokens + worker + webhooks + storage + reach
+    static let table: [Setting] =
+        node + database + server + tokens + tenants + worker + webhooks + storage + reach
 
     private static let node: [Setting] = [
         Setting(
@@ -84,11 +85,21 @@ extension Settings {
             "Wrong keys from one address in a minute, beyond which they get 429; a right key always passes."),
         Setting(
             "server.maximumBlobBytes", \.server.maximumBlobBytes, .bytes(from: 1), "Bytes of one upload or download."),
+    ]
+
+    /// The limits of tenants of which "fetchd tenants set" says nothing else.
+    private static let tenants: [Setting] = [
         Setting(
-            "tenants.maximumWaitingJobs", \.maximumWaitingJobs, .integer(), default: "no limit",
-            "Jobs a tenant may have waiting, unless \"fetchd tenants set\" says otherwise; more get 429."),
+            .maximumRequestsPerSecond,
+            "Requests of a tenant that each node answers in a second, and twice as many at once; more get 429."),
+        Setting(.maximumWaitingJobs, "Jobs a tenant may have waiting; more get 429."),
+        Setting(.maximumRunningJobs, "Jobs of a tenant that run at once, divided by the nodes; more wait."),
         Setting(
-            "tenants.maximumOpenQuestions", \.maximumOpenQuestions, .integer(),
+            .maximumBytesPerDay,
+            "Bytes that jobs of a tenant send and receive in a day of UTC; then new jobs get 429 until the next."),
+        Setting(.maximumSessions, "Sessions a tenant may have that have not ended; more get 429."),
+        Setting(
+            .maximumOpenQuestions,
             "Open questions a tenant may have; loads that would ask another go on by \"otherwise\"."),
     ]
 
@@ -228,4 +239,14 @@ extension Settings {
             "Whether jobs may load file: URLs, each tenant from a folder in the data directory."),
         Setting("schemes.ftp", \.server.schemes.allowsFTP, .bool, "Whether jobs may load ftp: and ftps: URLs."),
     ]
+}
+
+extension Setting {
+    /// A limit of tenants that have none of their own.
+    fileprivate init(_ limit: TenantLimit, _ summary: String) {
+        self.init(
+            "tenants.\(limit.rawValue)", \.tenantLimits[limit],
+            .integer(limit.range, of: limit == .maximumBytesPerDay ? "bytes" : nil),
+            default: Settings().tenantLimits[limit].map { String($0) } ?? "no limit", summary)
+    }
 }

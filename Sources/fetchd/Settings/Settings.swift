@@ -59,10 +59,13 @@ struct Settings: Sendable, CustomStringConvertible {
     var retention = Retention()
     /// Where entries of the audit log are written too, one JSON text a line; nil for nowhere.
     var auditFile: String?
-    /// How many jobs a tenant may have waiting that has no quota of its own; nil for as many as it likes.
-    var maximumWaitingJobs: Int?
-    /// How many open questions a tenant may have.
-    var maximumOpenQuestions = Asking.maximumOpen
+    /// The limits of tenants that have none of their own.
+    ///
+    /// The request rate is more than a tenant gets answered by two processors, so that it bounds a flood of requests
+    /// that cost little, and no client that has work.
+    var tenantLimits: TenantLimits = [
+        .maximumRequestsPerSecond: 10_000, .maximumOpenQuestions: Int64(Asking.maximumOpen),
+    ]
     var logLevel = Logger.Level.notice
 
     /// Settings hold secrets: they never print themselves.

@@ -81,7 +81,6 @@ private struct RunningNode {
         try await limiters.refresh()
         let auditFile = settings.auditFile.map { AuditFile(path: $0, logger: logger) }
         let audit = PostgresAuditLog(client: database.client, logger: logger) { auditFile?.append($0) }
-        let quotas = WaitingQuotas(client: database.client, standard: settings.maximumWaitingJobs)
         let stores = PostgresSessionResources(
             client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
             audit: audit,
@@ -101,6 +100,17 @@ private struct RunningNode {
         let reach = MessageReach(egress: egress, refusals: refusals)
         let intake = NodeIntake(
             concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
+        let tenants = PostgresTenantStore(client: database.client)
+        let tenantLimits = KnownTenantLimits(standard: settings.tenantLimits, store: tenants) { known in
+            intake.setLimits(known.running)
+        }
+        try await tenantLimits.refresh()
+        let quotas = TenantQuota.waitingJobs(of: tenantLimits, client: database.client)
+        let sessionQuotas = TenantQuota.sessions(of: tenantLimits, client: database.client)
+        let questionQuotas = TenantQuota.openQuestions(of: tenantLimits, client: database.client)
+        let traffic = TrafficMeter(
+            store: PostgresTrafficStore(client: database.client, node: id), limits: tenantLimits)
+        traffic.report(to: metrics)
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let notifications = Notifications(
             client: database.client, node: id, onNotification: intake.look, onEnd: open.noteEnds(of:))
@@ -108,7 +118,7 @@ private struct RunningNode {
         let jobs = PostgresJobStore(
             client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
             quotas: quotas, intake: intake, waiters: waiters, announce: announce)
-        let sessions = PostgresSessionStore(client: database.client, jobs: jobs)
+        let sessions = PostgresSessionStore(client: database.client, jobs: jobs, quota: sessionQuotas)
         let groups = PostgresGroupStore(client: database.client)
         let courier = WebhookCourier(
             configuration: settings.courier,
@@ -121,10 +131,10 @@ private struct RunningNode {
             logger: logger
         )
         let ephemeralQuestions = EphemeralQuestions(
-            maximumOpen: settings.maximumOpenQuestions, onAsk: askedQuestions.note, onEnd: open.finish)
+            limits: tenantLimits, onAsk: askedQuestions.note, onEnd: open.finish)
         let questions = EphemeralQuestionStore(
             stored: PostgresQuestionStore(
-                client: database.client, keys: keys, maximumOpen: settings.maximumOpenQuestions,
+                client: database.client, keys: keys, quota: questionQuotas,
                 onAsk: askedQuestions.note, onEnd: open.finish,
                 onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
                 onDue: {
@@ -151,7 +161,7 @@ private struct RunningNode {
             protocols: RemoteProtocols(
                 known: protocols,
                 session: makeSession(RemoteProtocols.sessionConfiguration(settings.session)), reach: reach),
-            rules: rules, egress: egress,
+            rules: rules, egress: egress, traffic: traffic,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
@@ -160,7 +170,8 @@ private struct RunningNode {
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
                 limiters: limiters,
-                quotas: quotas, protocols: protocols, rules: rules, egress: egress, peers: peers, waiters: waiters
+                tenantLimits: tenantLimits, protocols: protocols, rules: rules, egress: egress, peers: peers,
+                waiters: waiters
             ),
             runner: runner,
             courier: courier,
@@ -196,7 +207,9 @@ private struct RunningNode {
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 issuerKeys: issuerKeys.text,
                 signIns: PostgresSignInStore(client: database.client, ring: ring),
-                tenants: PostgresTenantStore(client: database.client),
+                tenants: tenants,
+                tenantLimits: tenantLimits,
+                traffic: traffic,
                 protocols: protocolStore,
                 knownProtocols: protocols,
                 audit: audit,
@@ -250,9 +263,9 @@ private struct RunningNode {
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
             watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
-            dispatcher,
+            TrafficWriter(meter: traffic, logger: logger), dispatcher,
             ephemeral, completionNotifier, scheduler, courier,
-            notifications, quotas, pruner, server,
+            notifications, quotas, sessionQuotas, questionQuotas, pruner, server,
         ]
         services = database.clients + others
     }

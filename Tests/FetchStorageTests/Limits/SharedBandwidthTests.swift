@@ -43,7 +43,7 @@ import Testing
             _ = try await fixture.queue(1).heartbeat()
             #expect(try Self.limits(fixture, 1) == [4500, 4000, 2000, 1500])
             #expect(try await store.queue(of: fixture.tenant).maximumBytesPerSecond == 8000)
-            #expect(try await tenants.tenants(after: nil, limit: 1).first?.maximumBytesPerSecond == 8000)
+            #expect(try await tenants.tenants(after: nil, limit: 1).first?.limits[.maximumBytesPerSecond] == 8000)
 
             #expect(try await tenants.setBandwidth(nil, ofTenant: name))
             #expect(try await tenants.setBandwidth(nil, ofTenant: nil))

@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import Postgres
 import Synchronization
@@ -33,7 +34,10 @@ import Testing
     }
 
     private func questions(_ fixture: StoreFixture) -> PostgresQuestionStore {
-        PostgresQuestionStore(client: fixture.database.client, keys: fixture.keys, maximumOpen: 3)
+        let limits = KnownTenantLimits(standard: [.maximumOpenQuestions: 3])
+        return PostgresQuestionStore(
+            client: fixture.database.client, keys: fixture.keys,
+            quota: .openQuestions(of: limits, client: fixture.database.client))
     }
 
     private func resources(_ fixture: StoreFixture) -> PostgresSessionResources {

@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import Synchronization
 import TestSupport
 import Testing
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func `a tenant has so many open questions, and those of a forgotten job make room`() async throws {
-        let questions = EphemeralQuestions(maximumOpen: 2)
+        let questions = EphemeralQuestions(limits: KnownTenantLimits(standard: [.maximumOpenQuestions: 2]))
         let (store, first, second) = (store(questions), Job.ID(), Job.ID())
         for job in [first, second] {
             questions.begin(job)

@@ -21,7 +21,7 @@ struct BlobRoutes: Sendable {
                     }
                     return try await create(call, tenant)
                 }
-            ).takingWork(),
+            ).taking(.bytes),
             Route(.get, "/v1/blobs/{id}", tenant: read),
             Route(.head, "/v1/blobs/{id}", tenant: read),
             Route(.delete, "/v1/blobs/{id}", tenant: delete),

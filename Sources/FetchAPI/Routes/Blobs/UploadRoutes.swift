@@ -24,7 +24,7 @@ struct UploadRoutes: Sendable {
     var routes: [Route] {
         [
             Route(.head, "/v1/uploads/{id}", tenant: offset),
-            Route(.patch, "/v1/uploads/{id}", tenant: append).takingWork(),
+            Route(.patch, "/v1/uploads/{id}", tenant: append).taking(.bytes),
             Route(.delete, "/v1/uploads/{id}", tenant: cancel),
         ]
     }

@@ -24,7 +24,7 @@ struct BatchRoute: Sendable {
     let warnings: Warnings
     let submitted: Counter
 
-    var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit).takingWork()] }
+    var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit).taking(.jobs)] }
 
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()

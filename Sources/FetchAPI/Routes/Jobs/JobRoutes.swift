@@ -22,7 +22,7 @@ struct JobRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.post, "/v1/jobs", tenant: submit).takingWork(),
+            Route(.post, "/v1/jobs", tenant: submit).taking(.jobs),
             Route(.get, "/v1/jobs", tenant: list),
             Route(.get, "/v1/jobs/{id}", tenant: get),
         ]

@@ -23,7 +23,7 @@ struct ScheduleRoutes: Sendable {
             Route(.delete, "\(Self.path)/{id}", tenant: delete),
             Route(.post, "\(Self.path)/{id}/pause", tenant: { try await setPaused($0, $1, true) }),
             Route(.post, "\(Self.path)/{id}/resume", tenant: { try await setPaused($0, $1, false) }),
-            Route(.post, "\(Self.path)/{id}/run", tenant: run).takingWork(),
+            Route(.post, "\(Self.path)/{id}/run", tenant: run).taking(.jobs),
         ]
     }
 

@@ -1,20 +1,24 @@
 import FetchJobs
+import FetchRuntime
 import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// How much of the service each tenant may have; for operators.
+/// How much of the service each tenant may have and has; for operators, and for the tenant itself what it has.
 struct TenantRoutes: Sendable {
     private static let path = "/v1/admin/tenants"
 
     let tenants: any TenantStore
+    let limits: KnownTenantLimits
 
     var routes: [Route] {
         [
             Route(.get, Self.path, admin: list),
             Route(.get, "\(Self.path)/{name}", admin: get),
             Route(.patch, "\(Self.path)/{name}", admin: change),
+            Route(.get, "\(Self.path)/{name}/usage", admin: usage),
+            Route(.get, "/v1/usage", tenant: usage),
         ]
     }
 
@@ -47,6 +51,17 @@ struct TenantRoutes: Sendable {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let change = try TenantChange(json: JSONParser.parse(body.readableBytesView))
         return try Self.response(to: try await tenants.change(change, ofTenant: try Self.name(call)))
+    }
+
+    private func usage(_ call: Call) async throws -> Response {
+        guard let share = try await tenants.tenant(named: try Self.name(call)) else { throw Self.notFound }
+        return try await usage(call, share.tenant.id)
+    }
+
+    private func usage(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        let usage = try await tenants.usage(of: tenant)
+        return .json { usage.write(&$0, within: limits.limits(of: tenant)) }
     }
 
     private static func response(to share: TenantShare?) throws -> Response {

@@ -10,7 +10,7 @@ struct CacheEntryRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.post, "/v1/cache/entries", tenant: put).takingWork(),
+            Route(.post, "/v1/cache/entries", tenant: put).taking(.bytes),
             Route(.get, "/v1/cache/entries/{id}", tenant: get),
             Route(.delete, "/v1/cache/entries/{id}", tenant: remove),
             Route(.get, "/v1/cache/entries/{id}/body", tenant: body),

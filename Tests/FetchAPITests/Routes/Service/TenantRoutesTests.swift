@@ -60,6 +60,13 @@ import Testing
         (#"{"weight": 0}"#, "/weight"), (#"{"weight": 101}"#, "/weight"),
         (#"{"maximumWaitingJobs": 0}"#, "/maximumWaitingJobs"), (#"{"name": "x"}"#, "/name"),
         (#"{"maximumBytesPerSecond": 1}"#, "/maximumBytesPerSecond"),
+        (#"{"maximumRequestsPerSecond": 0}"#, "/maximumRequestsPerSecond"),
+        (#"{"maximumRequestsPerSecond": 1000001}"#, "/maximumRequestsPerSecond"),
+        (#"{"maximumRunningJobs": 0}"#, "/maximumRunningJobs"),
+        (#"{"maximumBytesPerDay": -1}"#, "/maximumBytesPerDay"),
+        (#"{"maximumBytesPerDay": 1.5}"#, "/maximumBytesPerDay"),
+        (#"{"maximumSessions": "1"}"#, "/maximumSessions"),
+        (#"{"maximumOpenQuestions": 1000000001}"#, "/maximumOpenQuestions"),
     ])
     func `what breaks a rule changes nothing`(_ body: String, _ pointer: String) async throws {
         try await test { call async throws in

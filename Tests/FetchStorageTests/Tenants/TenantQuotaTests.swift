@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import Postgres
 import Synchronization
@@ -6,9 +7,9 @@ import TestSupport
 import Testing
 
 /// How many jobs of a tenant may wait (R3).
-@Suite struct WaitingQuotasTests {
+@Suite struct TenantQuotaTests {
     private func store(
-        _ fixture: StoreFixture, _ quotas: WaitingQuotas, node: Int = 0, intake: (any Intake)? = nil
+        _ fixture: StoreFixture, _ quotas: TenantQuota, node: Int = 0, intake: (any Intake)? = nil
     ) -> PostgresJobStore {
         PostgresJobStore(
             client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
@@ -16,8 +17,9 @@ import Testing
             quotas: quotas, intake: intake, waiters: fixture.waiters, announce: {})
     }
 
-    private func quotas(_ fixture: StoreFixture, _ standard: Int? = nil) -> WaitingQuotas {
-        WaitingQuotas(client: fixture.database.client, standard: standard)
+    private func quotas(_ fixture: StoreFixture, _ standard: Int64? = nil) -> TenantQuota {
+        let limits = KnownTenantLimits(standard: standard.map { [.maximumWaitingJobs: $0] } ?? [:])
+        return .waitingJobs(of: limits, client: fixture.database.client)
     }
 
     private func jobs(_ count: Int, of tenant: Int64 = 1, key: String? = nil) throws -> [NewJob] {
@@ -89,24 +91,27 @@ import Testing
 
     @Test func `a quota of a tenant's own is set while nodes run, and taken back`() async throws {
         try await StoreFixture.with { fixture in
-            let quotas = quotas(fixture)
+            let tenants = PostgresTenantStore(client: fixture.database.client)
+            let limits = KnownTenantLimits(store: tenants)
+            let quotas = TenantQuota.waitingJobs(of: limits, client: fixture.database.client)
             let store = store(fixture, quotas)
             let queue = PostgresWorkQueue(
                 client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
                 presence: NodePresence(id: fixture.nodes[0]),
-                limiters: fixture.limiters[0], quotas: quotas, waiters: fixture.waiters)
+                limiters: fixture.limiters[0], tenantLimits: limits, waiters: fixture.waiters)
             _ = try await queue.heartbeat()
             #expect(try await takes(try jobs(3), store))
-            let tenants = PostgresTenantStore(client: fixture.database.client)
-            let changed = try await tenants.change(.init(maximumWaitingJobs: .own(3)), ofTenant: "default")
-            #expect(changed?.maximumWaitingJobs == 3 && changed?.weight == 1)
+            let changed = try await tenants.change(
+                TenantChange(limits: [.maximumWaitingJobs: .own(3)]), ofTenant: "default")
+            #expect(changed?.limits == [.maximumWaitingJobs: 3] && changed?.weight == 1)
             _ = try await queue.heartbeat()
             #expect(try await store.enqueue(try jobs(1)) == [.queueFull(quota: 3)])
             let limiters = PostgresLimiterStore(
                 client: fixture.database.client, known: fixture.limiters[0], quotas: quotas, intake: nil, announce: {})
             let shown = try await limiters.queue(of: fixture.tenant)
             #expect(shown.waiting == 3 && shown.maximumWaitingJobs == 3)
-            _ = try await tenants.change(.init(maximumWaitingJobs: .standard), ofTenant: "default")
+            _ = try await tenants.change(
+                TenantChange(limits: [.maximumWaitingJobs: .standard]), ofTenant: "default")
             _ = try await queue.heartbeat()
             #expect(try await takes(try jobs(10), store))
         }

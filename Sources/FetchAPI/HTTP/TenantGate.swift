@@ -1,0 +1,50 @@
+import FetchJobs
+import FetchRuntime
+import Synchronization
+
+/// The limits of tenants that hold before a request is read.
+final class TenantGate: Sendable {
+    private let limits: KnownTenantLimits
+    private let traffic: TrafficMeter
+    private let rates = Mutex(RequestRates())
+    private let refusals: MetricFamily<Counter>
+
+    init(limits: KnownTenantLimits, traffic: TrafficMeter, metrics: MetricsRegistry) {
+        self.limits = limits
+        self.traffic = traffic
+        refusals = metrics.counter(
+            "fetchd_tenant_limit_refusals_total", "Requests refused because of a limit of their tenant, by limit.",
+            labels: "limit")
+    }
+
+    /// How many tenants have sent requests lately.
+    var count: Int { rates.withLock(\.count) }
+
+    /// Takes a request of a tenant; nil when there is no limit for it.
+    ///
+    /// - Throws: ``Problem`` `tooManyRequests`.
+    func take(of tenant: Tenant.ID) throws -> RequestRates.Verdict? {
+        guard let limit = limits[.maximumRequestsPerSecond, tenant] else { return nil }
+        let verdict = rates.withLock { $0.take(of: tenant, limit: limit, at: .now) }
+        guard !verdict.isAllowed else { return verdict }
+        refusals["requests"].add()
+        throw Problem(.tooManyRequests, "A tenant may send \(limit) requests a second to a node.")
+            .limited(
+                by: RequestRates.Verdict.name, quota: Int(verdict.quota), window: RequestRates.windowSeconds,
+                retryingAfter: Int(verdict.reset))
+    }
+
+    /// Refuses work of a tenant whose jobs have moved as much as they may today.
+    func requireTraffic(of tenant: Tenant.ID) async throws {
+        guard let limit = limits[.maximumBytesPerDay, tenant],
+            let end = try await traffic.exhaustion(of: tenant, limit: limit)
+        else { return }
+        refusals["bytesOfDay"].add()
+        // A clock that is set wrong sends nobody away for longer than a day.
+        let seconds = (end.microseconds - Timestamp.now.microseconds + 999_999) / 1_000_000
+        throw Problem(.trafficExhausted, "The jobs of a tenant may move \(limit) bytes a day. Nothing was stored.")
+            .limited(
+                by: "bytesOfDay", quota: Int(limit), window: 86_400,
+                retryingAfter: Int(min(max(seconds, 1), 86_400)))
+    }
+}

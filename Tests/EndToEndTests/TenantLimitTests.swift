@@ -1,0 +1,167 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import Glibc
+import HTTPTypes
+import Postgres
+import TestSupport
+import Testing
+
+/// The limits of tenants, with the whole service.
+@Suite(.timeLimit(.minutes(3))) struct TenantLimitTests {
+    private static let policy = HTTPField.Name("RateLimit-Policy")!
+    private static let left = HTTPField.Name("RateLimit")!
+
+    /// Changes the limits of a tenant on a running service.
+    private func limit(_ tenant: String, _ limits: String, _ operators: ServiceProcess) async throws {
+        let answer = try await operators.request(.patch, "/v1/admin/tenants/\(tenant)", body: limits)
+        try #require(answer.status == 200, "\(answer.text)")
+    }
+
+    private func usage(_ service: ServiceProcess, _ name: String) async throws -> Int? {
+        member(try await service.request(.get, "/v1/usage").json, name, "count")
+    }
+
+    // Proves: SEC-45.
+    @Test func `one tenant beyond its request rate gets 429, another does not, and the rate is changed while they run`()
+        async throws
+    {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let operators = try await ServiceProcess.start(place, key: try await place.key(scopes: .all))
+            let hostile = operators.speaking(with: try await place.key(tenant: "hostile"))
+            let quiet = operators.speaking(with: try await place.key(tenant: "quiet"))
+            let first = try await hostile.request(.get, "/v1/jobs")
+            #expect(first.headers[Self.policy] == #""requests";q=20000;w=2"#)
+            try await limit("hostile", #"{"maximumRequestsPerSecond": 1}"#, operators)
+            try await until { try await hostile.request(.get, "/v1/jobs").status == 429 }
+            let job = #"{"request": "data:,x"}"#
+            let flood = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<300 {
+                    group.addTask { try await hostile.request(.post, "/v1/jobs", body: job).status }
+                }
+                for _ in 0..<100 {
+                    let status = try await quiet.request(.get, "/v1/jobs").status
+                    #expect(status == 200)
+                }
+                return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+            }
+            #expect(flood.keys.allSatisfy { [202, 429].contains($0) } && flood[429, default: 0] > 200, "\(flood)")
+            // Slow as a test may be, one of these follows the one before at once.
+            var refused = try await hostile.request(.post, "/v1/jobs", body: job)
+            try await until {
+                refused = try await hostile.request(.post, "/v1/jobs", body: job)
+                return refused.status == 429
+            }
+            #expect(member(refused.json, "code") == "tooManyRequests" && refused.headers[.retryAfter] == "1")
+            #expect(refused.headers[Self.policy] == #""requests";q=2;w=2"#)
+            #expect(refused.headers[Self.left] == #""requests";r=0;t=1"#)
+            #expect(try await place.run("tenants", "list").contains("hostile  weight 1  maximumRequestsPerSecond 1"))
+            let set = try await place.run("tenants", "set", "hostile", "--maximum-requests-per-second", "default")
+            #expect(set == "hostile  weight 1")
+            try await until {
+                try await hostile.request(.get, "/v1/jobs").headers[Self.policy] == #""requests";q=20000;w=2"#
+            }
+            for _ in 0..<20 { #expect(try await hostile.request(.get, "/v1/jobs").status == 200) }
+            #expect(try await operators.stop() == 0)
+        }
+    }
+
+    // Proves: SEC-45.
+    @Test func `of a tenant as many jobs run as may, wherever they come from, and others are not held up`()
+        async throws
+    {
+        let (gate, count) = (Gate(), TestSupport.Progress())
+        let origin = try WireOrigin(anywhere: true) { connection in
+            while let head = try connection.receiveHead() {
+                if head.contains("/held") {
+                    count.add(1)
+                    try gate.wait()
+                }
+                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        try await ServiceProcess.Place.with(
+            allowing: (1...2).map { "127.0.0.\($0):\(origin.port)" },
+            settings: ["TENANTS_MAXIMUM_RUNNING_JOBS": "3", "WORKER_LEASE_SECONDS": "1"]
+        ) { place in
+            let operators = try await ServiceProcess.start(place, key: try await place.key(scopes: .all))
+            let many = operators.speaking(with: try await place.key(tenant: "many"))
+            // Each with a path of its own: jobs that ask for the same wait for the first one's answer.
+            let held = { (number: Int) in
+                #"{"request": "http://127.0.0.\#(1 + number % 2):\#(origin.port)/held/\#(number)"}"#
+            }
+            let lines = (0..<10).map(held).joined(separator: "\n")
+            let batch = try await many.request(
+                .post, "/v1/jobs/batch", body: lines, headers: [.contentType: "application/x-ndjson"])
+            try #require(batch.status == 200)
+            for number in 10...11 {
+                #expect(try await many.request(.post, "/v1/jobs", body: held(number)).status == 202)
+            }
+            let (url, waiting) = (origin.url("/free"), origin.url("/held"))
+            try await place.database.client.query(
+                "SELECT fetchd.enqueue(json_build_object('request', \(waiting)::text), 'many')")
+            try await until { count.value == 3 }
+            // Another tenant's jobs run at once; the database knows of no fourth.
+            for _ in 0..<5 { #expect(member(try await operators.fetch(url), "state") == "succeeded") }
+            #expect(count.value == 3)
+            #expect(try await usage(many, "runningJobs") == 3)
+            #expect(try await usage(many, "waitingJobs") == 10)
+            try await limit("many", #"{"maximumRunningJobs": 5}"#, operators)
+            try await until { count.value == 5 }
+            #expect(try await usage(many, "runningJobs") == 5)
+            gate.open()
+            try await until { try await usage(many, "waitingJobs") == 0 }
+            try await until { try await usage(many, "runningJobs") == 0 }
+            #expect(count.value == 13)
+            #expect(try await operators.stop() == 0)
+        }
+    }
+
+    // Proves: SEC-45.
+    @Test func `beyond its bytes of a day a tenant's jobs are refused on every node, also after a crash`()
+        async throws
+    {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 100000\r\n\r\n"
+                        + String(repeating: "x", count: 100_000))
+            }
+        }
+        try await ServiceProcess.Place.with(
+            allowing: ["127.0.0.1:\(origin.port)"], settings: ["TENANTS_MAXIMUM_BYTES_PER_DAY": "250000"]
+        ) { place in
+            let key = try await place.key(tenant: "mover")
+            let service = try await ServiceProcess.start(place, key: key)
+            let other = try await ServiceProcess.start(place.apart, key: key)
+            let body = #"{"request": {"url": "\#(origin.url("/"))"}}"#
+            for node in [service, other, service] {
+                #expect(member(try await node.fetch(origin.url("/")), "state") == "succeeded")
+            }
+            // What both have moved is known to each when it was written down.
+            for node in [service, other] {
+                try await until { try await node.request(.post, "/v1/jobs", body: body).status == 429 }
+            }
+            let refused = try await service.request(.post, "/v1/jobs", body: body)
+            #expect(member(refused.json, "code") == "trafficExhausted")
+            #expect(refused.headers[Self.policy] == #""bytesOfDay";q=250000;w=86400"#)
+            let wait = try #require(refused.headers[.retryAfter].flatMap { Int($0) })
+            #expect((1...86_400).contains(wait))
+            let free = try await place.key(tenant: "free")
+            #expect(member(try await service.fetch(origin.url("/"), key: free), "state") == "succeeded")
+            try await until { try await usage(service, "bytesOfDay") ?? 0 > 300_000 }
+            let moved = try await usage(service, "bytesOfDay")
+            for node in [service, other] {
+                node.send(SIGKILL)
+                _ = try await node.waitForEnd()
+            }
+            let next = try await ServiceProcess.start(place, key: key)
+            #expect(try await usage(next, "bytesOfDay") ?? 0 >= moved ?? .max)
+            #expect(try await next.request(.post, "/v1/jobs", body: body).status == 429)
+            // The next day of UTC.
+            try await place.database.client.query("UPDATE traffic SET day = day - 1")
+            try await until { try await next.request(.post, "/v1/jobs", body: body).status == 202 }
+            #expect(try await next.stop() == 0)
+        }
+    }
+}

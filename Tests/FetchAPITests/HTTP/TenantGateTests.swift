@@ -1,0 +1,119 @@
+import FetchJobs
+import FetchRuntime
+import HTTPTypes
+import HummingbirdTesting
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+/// The limits of tenants at the front of the API.
+@Suite struct TenantGateTests {
+    @Test func `a tenant beyond its request rate gets 429 with fields, and nobody else does`() async throws {
+        let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
+        let (_, other) = try await server.keys.create(name: "other", tenant: "other")
+        try await server.test { call async throws in
+            let first = try await call(.get, "/v1/jobs")
+            #expect(first.headers[.rateLimitPolicy] == #""requests";q=2;w=2"#)
+            #expect(first.headers[.rateLimit] == #""requests";r=1;t=1"#)
+            // What is answered with a problem is a request too.
+            let missing = try await call(.get, "/v1/jobs/job_01jd3v8m5qf0t8n4r6w2y9bcde")
+            #expect(missing.problem == .notFound && missing.headers[.rateLimit] == #""requests";r=0;t=2"#)
+            let refused = try await call(.post, "/v1/jobs", body: "not JSON")
+            #expect(refused.status == .tooManyRequests && refused.problem == .tooManyRequests)
+            #expect(refused.headers[.retryAfter] == "1" && refused.headers[.rateLimit] == #""requests";r=0;t=1"#)
+            #expect(refused.headers[.rateLimitPolicy] == #""requests";q=2;w=2"#)
+            let others = TestCalls(client: call.client, authorization: "Bearer \(other.revealed)")
+            #expect(try await others(.get, "/v1/jobs").status == .ok)
+            // Routes for everyone have no tenant.
+            #expect(try await call(.get, "/healthz").headers[.rateLimit] == nil)
+        }
+        #expect(server.metrics.text.contains(#"fetchd_tenant_limit_refusals_total{limit="requests"} 1"#))
+    }
+
+    @Test func `a batch is one request, however many jobs it has`() async throws {
+        let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
+        try await server.test { call async throws in
+            let lines = String(repeating: #"{"request": {"url": "http://a.example/"}}"# + "\n", count: 100)
+            let answer = try await call(
+                .post, "/v1/jobs/batch", headers: [.contentType: "application/x-ndjson"], body: lines)
+            #expect(answer.status == .ok && answer.headers[.rateLimit] == #""requests";r=1;t=1"#)
+        }
+    }
+
+    @Test func `operators are not held up where they would raise a limit`() async throws {
+        let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
+        try await server.server.application().test(.router) { client async throws in
+            let call = TestCalls(client: client, authorization: "Bearer \(token.revealed)")
+            for _ in 0..<10 { #expect(try await call(.get, "/v1/admin/tenants").status == .ok) }
+            #expect(try await call(.get, "/v1/jobs").headers[.rateLimit] == #""requests";r=1;t=1"#)
+        }
+    }
+
+    @Test func `requests without a valid key take no room and no memory`() async throws {
+        let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
+        let gate = TenantGate(
+            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits),
+            metrics: server.metrics)
+        _ = try gate.take(of: .first)
+        #expect(gate.count == 1)
+        try await server.test { call async throws in
+            for _ in 0..<5 {
+                let answer = try await call(.get, "/v1/jobs", headers: [.authorization: "Bearer fk_nonsense"])
+                #expect(answer.problem == .unauthorized && answer.headers[.rateLimit] == nil)
+            }
+            #expect(try await call(.get, "/v1/jobs").headers[.rateLimit] == #""requests";r=1;t=1"#)
+        }
+    }
+
+    @Test func `beyond the bytes of a day no jobs are taken until the next, and all else is done`() async throws {
+        let server = try await TestServer(limits: [.maximumBytesPerDay: 1000])
+        let spent = [server.key.tenant: Traffic(sentBytes: 400, receivedBytes: 600)]
+        _ = try await server.traffic.add(spent, reading: [])
+        try await server.test { call async throws in
+            let job = #"{"request": {"url": "http://a.example/"}}"#
+            let refused = try await call(.post, "/v1/jobs", body: job)
+            #expect(refused.status == .tooManyRequests && refused.problem == .trafficExhausted)
+            #expect(refused.headers[.rateLimitPolicy] == #""bytesOfDay";q=1000;w=86400"#)
+            let wait = try #require(refused.headers[.retryAfter].flatMap { Int($0) })
+            #expect((3500...3600).contains(wait))
+            #expect(refused.headers[.rateLimit] == #""bytesOfDay";r=0;t=\#(wait)"#)
+            let batch = try await call(
+                .post, "/v1/jobs/batch", headers: [.contentType: "application/x-ndjson"], body: job)
+            #expect(batch.problem == .trafficExhausted)
+            #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 0)
+            let blob = try await call(.post, "/v1/blobs", headers: [.contentType: "text/plain"], body: "x")
+            #expect(blob.status == .created)
+        }
+        #expect(server.metrics.text.contains(#"fetchd_tenant_limit_refusals_total{limit="bytesOfDay"} 2"#))
+    }
+
+    @Test(arguments: [-3600, 10 * 86_400])
+    func `whatever the clocks say, nobody is sent away for longer than a day`(seconds: Int) async throws {
+        let server = try await TestServer(limits: [.maximumBytesPerDay: 1])
+        server.traffic.beginDay(endingAt: Timestamp.now.advanced(by: .seconds(seconds)))
+        _ = try await server.traffic.add([server.key.tenant: Traffic(sentBytes: 1)], reading: [])
+        try await server.test { call async throws in
+            let refused = try await call(.post, "/v1/jobs", body: #"{"request": {"url": "http://a.example/"}}"#)
+            #expect(refused.headers[.retryAfter] == (seconds < 0 ? "1" : "86400"))
+        }
+    }
+
+    @Test func `a tenant sees what it uses and may use, and operators see it too`() async throws {
+        let server = try await TestServer(limits: [.maximumRequestsPerSecond: 100, .maximumSessions: 7])
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
+        try await server.test { call async throws in
+            let usage = try #require(try await call(.get, "/v1/usage").json)
+            #expect(usage["requestsPerSecond"]?["maximum"]?.integer == 100)
+            #expect(usage["sessions"]?["count"]?.integer == 0 && usage["sessions"]?["maximum"]?.integer == 7)
+            #expect(usage["runningJobs"]?["maximum"] == nil && usage["bytesOfDay"]?["count"]?.integer == 0)
+            let path = "/v1/admin/tenants/a%2Fb/usage"
+            #expect(try await call(.get, path).problem == .scopeRequired)
+            let operators = TestCalls(client: call.client, authorization: "Bearer \(token.revealed)")
+            #expect(try await operators(.get, path).json?["sessions"]?["maximum"]?.integer == 7)
+            #expect(try await operators(.get, "/v1/admin/tenants/nobody/usage").problem == .notFound)
+            #expect(try await call(.get, "/v1/usage?x=1").problem == .invalidParameter)
+        }
+    }
+}
