@@ -1991,10 +1991,11 @@ CREATE TABLE public.tenants (
     maximum_requests_per_second bigint,
     maximum_running_jobs bigint,
     maximum_bytes_per_day bigint,
+    maximum_stored_bytes bigint,
     maximum_sessions bigint,
     maximum_open_questions bigint,
     CONSTRAINT tenants_bytes_per_second_check CHECK ((bytes_per_second > 0)),
-    CONSTRAINT tenants_limits_are_positive CHECK ((LEAST(maximum_requests_per_second, maximum_running_jobs, maximum_bytes_per_day, maximum_sessions, maximum_open_questions) > 0)),
+    CONSTRAINT tenants_limits_are_positive CHECK ((LEAST(maximum_requests_per_second, maximum_running_jobs, maximum_bytes_per_day, maximum_stored_bytes, maximum_sessions, maximum_open_questions) > 0)),
     CONSTRAINT tenants_maximum_waiting_jobs CHECK ((maximum_waiting_jobs > 0)),
     CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
@@ -2014,6 +2015,8 @@ COMMENT ON COLUMN public.tenants.maximum_requests_per_second IS 'How many reques
 COMMENT ON COLUMN public.tenants.maximum_running_jobs IS 'How many jobs may run at once; null: the setting of the nodes';
 
 COMMENT ON COLUMN public.tenants.maximum_bytes_per_day IS 'How many bytes jobs may move in a day of UTC; null: the setting of the nodes';
+
+COMMENT ON COLUMN public.tenants.maximum_stored_bytes IS 'How many bytes blobs may have; null: the setting of the nodes';
 
 COMMENT ON COLUMN public.tenants.maximum_sessions IS 'How many sessions may be there that have not ended; null: the setting of the nodes';
 
@@ -2332,6 +2335,10 @@ COMMENT ON INDEX public.audit_entries_sequence IS 'audit.chain; remove_audit_ent
 CREATE INDEX audit_entries_waiting ON public.audit_entries USING btree (tenant_id, id) WHERE (sequence IS NULL);
 
 COMMENT ON INDEX public.audit_entries_waiting IS 'seal_audit_entries; audit.waiting';
+
+CREATE INDEX blobs_bytes ON public.blobs USING btree (tenant_id) INCLUDE (bytes);
+
+COMMENT ON INDEX public.blobs_bytes IS 'quotas.count; usage.read: their sum, without the rows';
 
 CREATE INDEX blobs_expires_at ON public.blobs USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 

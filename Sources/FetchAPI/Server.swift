@@ -216,7 +216,7 @@ package struct Server: Service {
             authenticator: authenticator,
             authorization: Authorization(jobs: ports.jobs),
             connections: connections,
-            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic, metrics: ports.metrics),
+            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
             readiness: ports.readiness,
             audit: ports.audit,
             counts: RequestCounts(registry: ports.metrics)

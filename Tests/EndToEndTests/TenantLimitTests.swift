@@ -118,6 +118,41 @@ import Testing
     }
 
     // Proves: SEC-45.
+    @Test func `beyond its stored bytes a tenant's uploads are refused and its downloads fail, until it removes some`()
+        async throws
+    {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 60000\r\n\r\n"
+                        + String(repeating: "x", count: 60_000))
+            }
+        }
+        try await ServiceProcess.with(
+            allowing: ["127.0.0.1:\(origin.port)"], settings: ["TENANTS_MAXIMUM_STORED_BYTES": "100000"]
+        ) { service in
+            let more = #", "kind": "download""#
+            let first = try await service.fetch(origin.url("/a"), more: more)
+            #expect(member(first, "state") == "succeeded", "\(first)")
+            #expect(try await usage(service, "storedBytes") == 60_000)
+            let second = try await service.fetch(origin.url("/b"), more: more)
+            #expect(member(second, "error", "name") == "dataLengthExceedsMaximum", "\(second)")
+            func upload(_ count: Int) async throws -> ServiceProcess.Answer {
+                let bytes = RequestBody.bytes([UInt8](repeating: 120, count: count))
+                return try await service.send(.post, "/v1/blobs", bytes, headers: [.contentType: "text/plain"])
+            }
+            let refused = try await upload(40_001)
+            #expect(refused.status == 429 && refused.headers[Self.policy] == #""storedBytes";q=100000"#)
+            #expect(try await upload(40_000).status == 201)
+            let third = try await service.fetch(origin.url("/c"), more: more)
+            #expect(member(third, "error", "name") == "cannotWriteToFile", "\(third)")
+            let file: String = try #require(member(first, "file", "blob"))
+            #expect(try await service.request(.delete, "/v1/blobs/\(file)").status == 204)
+            try await until { try await upload(60_000).status == 201 }
+        }
+    }
+
+    // Proves: SEC-45.
     @Test func `beyond its bytes of a day a tenant's jobs are refused on every node, also after a crash`()
         async throws
     {

@@ -10,6 +10,7 @@ package final class MemoryBlobCatalog: BlobCatalog {
         var holders: [Blob.ID: Set<Job.ID>] = [:]
         var files: [String: Blob.ID] = [:]
         var partials: [Blob.ID: ResumeData] = [:]
+        var maximum: Int64?
 
         mutating func remove(_ id: Blob.ID) {
             blobs[id] = nil
@@ -25,6 +26,16 @@ package final class MemoryBlobCatalog: BlobCatalog {
     package init(jobs: MemoryJobStore) { self.jobs = jobs }
 
     package var count: Int { state.withLock { $0.blobs.count } }
+
+    /// Limits the bytes of each tenant.
+    package func limit(to bytes: Int64) { state.withLock { $0.maximum = bytes } }
+
+    package func room(of tenant: Tenant.ID) async throws(StoreError) -> BlobRoom? {
+        state.withLock { state in
+            let bytes = state.blobs.values.reduce(0) { $0 + ($1.tenant == tenant ? $1.content.bytes : 0) }
+            return state.maximum.map { BlobRoom(maximum: $0, left: max(0, $0 - bytes)) }
+        }
+    }
 
     package func add(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
         state.withLock { state in

@@ -51,6 +51,7 @@ struct Responder: HTTPResponder {
             throw error
         } catch {
             let problem = problem(for: error, in: call)
+            if let limit = problem.limit { counts.countRefusal(by: limit) }
             note(problem, call, match?.0)
             response = problem.response(requestID: id.text)
         }
@@ -158,6 +159,7 @@ struct Responder: HTTPResponder {
 struct RequestCounts: Sendable {
     private let requests: MetricFamily<Counter>
     private let durations: MetricFamily<Histogram>
+    private let refusals: MetricFamily<Counter>
 
     init(registry: MetricsRegistry) {
         requests = registry.counter(
@@ -172,7 +174,11 @@ struct RequestCounts: Sendable {
             "Time until the head of the answer was ready, by route.",
             labels: "route"
         )
+        refusals = registry.counter(
+            "fetchd_limit_refusals_total", "Requests refused because a limit was reached, by limit.", labels: "limit")
     }
+
+    func countRefusal(by limit: String) { refusals[limit].add() }
 
     func count(method: HTTPRequest.Method, route: String, status: HTTPResponse.Status, duration: Duration) {
         requests[method.label, route, String(status.code)].add()

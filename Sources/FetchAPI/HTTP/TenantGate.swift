@@ -7,14 +7,10 @@ final class TenantGate: Sendable {
     private let limits: KnownTenantLimits
     private let traffic: TrafficMeter
     private let rates = Mutex(RequestRates())
-    private let refusals: MetricFamily<Counter>
 
-    init(limits: KnownTenantLimits, traffic: TrafficMeter, metrics: MetricsRegistry) {
+    init(limits: KnownTenantLimits, traffic: TrafficMeter) {
         self.limits = limits
         self.traffic = traffic
-        refusals = metrics.counter(
-            "fetchd_tenant_limit_refusals_total", "Requests refused because of a limit of their tenant, by limit.",
-            labels: "limit")
     }
 
     /// How many tenants have sent requests lately.
@@ -27,7 +23,6 @@ final class TenantGate: Sendable {
         guard let limit = limits[.maximumRequestsPerSecond, tenant] else { return nil }
         let verdict = rates.withLock { $0.take(of: tenant, limit: limit, at: .now) }
         guard !verdict.isAllowed else { return verdict }
-        refusals["requests"].add()
         throw Problem(.tooManyRequests, "A tenant may send \(limit) requests a second to a node.")
             .limited(
                 by: RequestRates.Verdict.name, quota: Int(verdict.quota), window: RequestRates.windowSeconds,
@@ -39,7 +34,6 @@ final class TenantGate: Sendable {
         guard let limit = limits[.maximumBytesPerDay, tenant],
             let end = try await traffic.exhaustion(of: tenant, limit: limit)
         else { return }
-        refusals["bytesOfDay"].add()
         // A clock that is set wrong sends nobody away for longer than a day.
         let seconds = (end.microseconds - Timestamp.now.microseconds + 999_999) / 1_000_000
         throw Problem(.trafficExhausted, "The jobs of a tenant may move \(limit) bytes a day. Nothing was stored.")

@@ -25,6 +25,8 @@ struct Problem: Error, Sendable {
     var detail: String?
     var errors: [Entry] = []
     var headers = HTTPFields()
+    /// The limit that was reached, by the name in `RateLimit`; nil when there is none.
+    private(set) var limit: String?
 
     init(_ code: ProblemCode, _ detail: String? = nil) {
         self.code = code
@@ -59,6 +61,7 @@ struct Problem: Error, Sendable {
             case .unavailable: self = .unavailable
             case .blobGone: self.init(.notFound, "The bytes were removed.")
             case .full: self.init(.storageFull)
+            case .overQuota: self = Problem(.tooManyBytes, error.message).retrying(after: 60)
             case .failed, .blob: self.init(.internalError)
             case .elsewhere: self.init(.misdirectedRequest, error.message)
             }
@@ -96,6 +99,7 @@ struct Problem: Error, Sendable {
     ///   - quota: How much the limit allows, in `window` seconds or at once.
     func limited(by limit: String, quota: Int, window: Int? = nil, retryingAfter seconds: Int) -> Problem {
         var problem = retrying(after: seconds)
+        problem.limit = limit
         let period = window.map { ";w=\($0)" } ?? ""
         problem.headers[.rateLimitPolicy] = "\"\(limit)\";q=\(quota)\(period)"
         problem.headers[.rateLimit] = "\"\(limit)\";r=0;t=\(seconds)"
@@ -104,6 +108,15 @@ struct Problem: Error, Sendable {
 }
 
 extension Problem {
+    /// The problem of a client whose tenant has no room for a blob.
+    init(_ room: BlobRoom) {
+        self = Problem(
+            .tooManyBytes, "A tenant may have \(room.maximum) bytes stored, and has room for \(room.left) more."
+        ).limited(by: "storedBytes", quota: Int(room.maximum), retryingAfter: 60)
+        // The rest of the body is not worth reading.
+        headers[.connection] = "close"
+    }
+
     static let contentType = "application/problem+json"
 
     func response(requestID: String) -> Response {

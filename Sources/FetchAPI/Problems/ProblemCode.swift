@@ -13,7 +13,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
-    case tooManyFailures, tooManyRequests, tooManyCalls, trafficExhausted, overloaded, queueFull, sessionFull
+    case tooManyFailures, tooManyRequests, tooManyCalls, trafficExhausted, tooManyBytes, overloaded, queueFull
+    case sessionFull
     case tooManySessions, headersTooLarge
     case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull, tooManyConnections
 
@@ -41,8 +42,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
         case .invalidInput, .idempotencyKeyReused, .answerNotAllowed: .unprocessableContent
-        case .tooManyFailures, .tooManyRequests, .tooManyCalls, .trafficExhausted, .overloaded, .queueFull,
-            .sessionFull, .tooManySessions:
+        case .tooManyFailures, .tooManyRequests, .tooManyCalls, .trafficExhausted, .tooManyBytes, .overloaded,
+            .queueFull, .sessionFull, .tooManySessions:
             .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
@@ -100,6 +101,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .tooManyFailures: "Too many requests without a valid key"
         case .tooManyRequests: "The tenant sends more requests than it may"
         case .trafficExhausted: "The jobs of the tenant have moved as much as they may today"
+        case .tooManyBytes: "The tenant has as many bytes stored as it may"
         case .tooManyCalls: "The tenant has as many calls being answered as it may"
         case .overloaded: "There is as much to do as can be done"
         case .tooManyConnections: "The node has no place for the connection"
@@ -204,6 +206,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Send the request again after Retry-After. RateLimit of every response says how many requests there is room for; many jobs are best sent in one batch, which is one request. The operator sets how many there may be (TENANTS_MAXIMUM_REQUESTS_PER_SECOND)."
         case .trafficExhausted:
             "Jobs that were taken go on; more are taken again when the next day of UTC has begun, which Retry-After tells. GET /v1/usage says what was moved. The operator sets how much it may be (TENANTS_MAXIMUM_BYTES_PER_DAY)."
+        case .tooManyBytes:
+            "Delete blobs and downloaded files that are no longer needed, or let them expire. GET /v1/usage says how many bytes there are. The operator sets how many there may be (TENANTS_MAXIMUM_STORED_BYTES)."
         case .tooManyCalls:
             "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT)."
         case .overloaded:

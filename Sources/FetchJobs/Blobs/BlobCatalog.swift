@@ -5,6 +5,11 @@ package import FetchEngine
 /// Bytes come before their row and go after it, so a crash leaves bytes without a row at worst; ``orphans(among:)``
 /// finds those.
 package protocol BlobCatalog: Sendable {
+    /// How many more bytes a tenant may store; nil for as many as it likes.
+    ///
+    /// Others may take them meanwhile: what goes beyond is refused with `overQuota` when it is added.
+    func room(of tenant: Tenant.ID) async throws(StoreError) -> BlobRoom?
+
     /// Adds a blob whose bytes are stored.
     ///
     /// - Returns: The blob, or the one that the key made before; the bytes of this one are then for the caller to delete.
@@ -51,6 +56,18 @@ package protocol BlobCatalog: Sendable {
 
     /// The stored blobs among these that nothing refers to.
     func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID]
+}
+
+/// How many bytes of blobs a tenant may have.
+package struct BlobRoom: Sendable, Equatable {
+    package let maximum: Int64
+    /// How many more there is room for.
+    package let left: Int64
+
+    package init(maximum: Int64, left: Int64) {
+        self.maximum = maximum
+        self.left = left
+    }
 }
 
 /// The result of a request to remove a blob.

@@ -13,6 +13,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case blobGone
         /// The blob store has no room left.
         case full = "storageFull"
+        /// The tenant has as many bytes stored as it may.
+        case overQuota
     }
 
     package let code: Code

@@ -15,6 +15,8 @@ package enum TenantLimit: String, Sendable, CaseIterable {
     case maximumBytesPerSecond
     /// Bytes that jobs send and receive in a day of UTC.
     case maximumBytesPerDay
+    /// Bytes of blobs: what clients have uploaded, and the files of downloads.
+    case maximumStoredBytes
     /// Sessions that were made and have not ended.
     case maximumSessions
     /// Questions that wait for an answer.
@@ -26,7 +28,7 @@ package enum TenantLimit: String, Sendable, CaseIterable {
         case .maximumRequestsPerSecond: 1...1_000_000
         case .maximumWaitingJobs, .maximumRunningJobs, .maximumSessions, .maximumOpenQuestions: 1...1_000_000_000
         case .maximumBytesPerSecond: Bandwidth.settable
-        case .maximumBytesPerDay: 1...1 << 50
+        case .maximumBytesPerDay, .maximumStoredBytes: 1...1 << 50
         }
     }
 }

@@ -9,6 +9,8 @@ package struct TenantUsage: Sendable, Equatable {
     package var runningJobs: Int64 = 0
     package var sessions: Int64 = 0
     package var openQuestions: Int64 = 0
+    /// Of blobs.
+    package var storedBytes: Int64 = 0
     /// On the present day of UTC, as far as it is written down.
     package var traffic = Traffic()
     /// When the day ends.
@@ -22,6 +24,7 @@ package struct TenantUsage: Sendable, Equatable {
         let counts: [(String, Int64, TenantLimit)] = [
             ("waitingJobs", waitingJobs, .maximumWaitingJobs), ("runningJobs", runningJobs, .maximumRunningJobs),
             ("sessions", sessions, .maximumSessions), ("openQuestions", openQuestions, .maximumOpenQuestions),
+            ("storedBytes", storedBytes, .maximumStoredBytes),
         ]
         for (name, count, limit) in counts {
             writer.member(

@@ -10,9 +10,12 @@ extension PostgresBlobCatalog {
         named name: String,
         replacing: Bool
     ) async throws(StoreError) -> (filename: String, replaced: Blob.ID?) {
-        try await StoreError.wrap {
-            guard replacing else { return (try await addNumberedFile(blob, of: job, named: name), nil) }
-            return (name, try await replaceFile(blob, of: job, named: name))
+        try await withRoom(for: blob) { () throws(StoreError) in
+            let added: (filename: String, replaced: Blob.ID?) = try await StoreError.wrap {
+                guard replacing else { return (try await addNumberedFile(blob, of: job, named: name), nil) }
+                return (name, try await replaceFile(blob, of: job, named: name))
+            }
+            return (added, true)
         }
     }
 
@@ -117,17 +120,20 @@ extension PostgresBlobCatalog {
         // It has no place on any disk while it is here.
         data.path = ""
         let bytes = data.bytes
-        try await StoreError.wrap {
-            try await client.of(blob.tenant).query(
-                """
-                -- blobs.addPartial
-                INSERT INTO blobs (tenant_id, id, bytes, digest, created_at, expires_at, job_id, resume_data)
-                VALUES (
-                    \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),
-                    \(blob.createdAt), \(blob.expiresAt), \(job), \(bytes)
+        try await withRoom(for: blob) { () throws(StoreError) in
+            try await StoreError.wrap {
+                try await client.of(blob.tenant).query(
+                    """
+                    -- blobs.addPartial
+                    INSERT INTO blobs (tenant_id, id, bytes, digest, created_at, expires_at, job_id, resume_data)
+                    VALUES (
+                        \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),
+                        \(blob.createdAt), \(blob.expiresAt), \(job), \(bytes)
+                    )
+                    """
                 )
-                """
-            )
+            }
+            return ((), true)
         }
     }
 

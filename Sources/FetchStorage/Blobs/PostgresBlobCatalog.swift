@@ -4,14 +4,70 @@ package import Postgres
 /// The blob catalog in PostgreSQL.
 package struct PostgresBlobCatalog: BlobCatalog {
     let client: Client
+    private let quota: TenantQuota?
 
-    package init(client: Client) { self.client = client }
+    /// - Parameter quota: How many bytes tenants may have; nil for as many as they like.
+    package init(client: Client, quota: TenantQuota? = nil) {
+        self.client = client
+        self.quota = quota
+    }
+
+    package func room(of tenant: Tenant.ID) async throws(StoreError) -> BlobRoom? {
+        try await StoreError.wrap {
+            try await quota?.room(of: tenant).map { BlobRoom(maximum: Int64($0.quota), left: Int64($0.left)) }
+        }
+    }
+
+    /// Adds a blob where its tenant has room for its bytes.
+    ///
+    /// - Parameter add: Returns whether the blob is new.
+    func withRoom<Value>(
+        for blob: Blob, _ add: () async throws(StoreError) -> (value: Value, isNew: Bool)
+    ) async throws(StoreError) -> Value {
+        guard let quota, let maximum = quota.quota(of: blob.tenant) else { return try await add().value }
+        let bytes = Int(blob.content.bytes)
+        let taken = try await StoreError.wrap { try await quota.take(bytes, of: blob.tenant) }
+        var isAdded = false
+        defer { if !isAdded { quota.giveBack(taken, of: blob.tenant) } }
+        guard taken == bytes else {
+            throw StoreError(
+                .overQuota, "A tenant may have \(maximum) bytes stored, and there is no room for \(bytes) more.")
+        }
+        let (value, isNew) = try await add()
+        isAdded = isNew
+        return value
+    }
 
     package func add(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
+        do throws(StoreError) {
+            return try await withRoom(for: blob) { () throws(StoreError) in
+                let creation = try await store(blob, idempotency)
+                if case .created = creation { return (creation, true) }
+                return (creation, false)
+            }
+        } catch {
+            // A repeated request is answered as ever.
+            guard error.code == .overQuota, let earlier = try await replay(of: blob, idempotency) else { throw error }
+            return earlier
+        }
+    }
+
+    /// The blob that was made by the same request before, if any.
+    private func replay(of blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob>? {
+        try await StoreError.wrap {
+            try await CreationKey(idempotency, of: "blob")
+                .createdBefore(of: blob.tenant, in: Self.table, Blob.columns, client: client)
+                .map { .replayed(try Blob(row: $0, tenant: blob.tenant)) }
+        }
+    }
+
+    private static let table: (name: Query, alias: Query) = ("blobs", "b")
+
+    private func store(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
         let key = CreationKey(idempotency, of: "blob")
         return try await StoreError.wrap {
             let creation = try await key.create(
-                blob.id, of: blob.tenant, in: ("blobs", "b"), Blob.columns,
+                blob.id, of: blob.tenant, in: Self.table, Blob.columns,
                 by: """
                     INSERT INTO blobs AS b (tenant_id, id, bytes, digest, content_type, created_at, expires_at)
                     SELECT \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),

@@ -20,18 +20,20 @@ extension PostgresTenantStore {
                     (SELECT count(*) FROM queue q WHERE q.tenant_id = \(tenant) AND q.node_id IS NOT NULL),
                     (\(Self.count(sessions))),
                     (\(Self.count(questions))),
+                    (SELECT coalesce(sum(b.bytes), 0)::bigint FROM blobs b WHERE b.tenant_id = \(tenant)),
                     coalesce(t.sent_bytes, 0), coalesce(t.received_bytes, 0),
                     (\(Query.dayOfUTC) + 1)::timestamp AT TIME ZONE 'UTC'
                 FROM (\(Query.trafficOfDay(of: "\(tenant)"))) AS t
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The usage has no answer.") }
-            var usage = TenantUsage(dayEnd: try row.decode(at: 6))
+            var usage = TenantUsage(dayEnd: try row.decode(at: 7))
             usage.waitingJobs = try row.decode(at: 0)
             usage.runningJobs = try row.decode(at: 1)
             usage.sessions = try row.decode(at: 2)
             usage.openQuestions = try row.decode(at: 3)
-            usage.traffic = Traffic(sentBytes: try row.decode(at: 4), receivedBytes: try row.decode(at: 5))
+            usage.storedBytes = try row.decode(at: 4)
+            usage.traffic = Traffic(sentBytes: try row.decode(at: 5), receivedBytes: try row.decode(at: 6))
             return usage
         }
     }

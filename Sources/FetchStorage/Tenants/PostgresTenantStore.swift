@@ -167,6 +167,7 @@ extension TenantLimit {
         case .maximumRunningJobs: "maximum_running_jobs"
         case .maximumBytesPerSecond: "bytes_per_second"
         case .maximumBytesPerDay: "maximum_bytes_per_day"
+        case .maximumStoredBytes: "maximum_stored_bytes"
         case .maximumSessions: "maximum_sessions"
         case .maximumOpenQuestions: "maximum_open_questions"
         }

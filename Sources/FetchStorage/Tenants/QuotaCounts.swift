@@ -36,6 +36,16 @@ package struct QuotaCounts: Sendable {
         return takeCounted(wanted, of: tenant)
     }
 
+    /// How many more there is room for.
+    ///
+    /// - Returns: Nil when those of the tenant have to be counted first.
+    package func room(of tenant: Tenant.ID, at now: Instant) -> Int? {
+        guard let quota = quota(of: tenant) else { return .max }
+        guard let count = counts[tenant] else { return nil }
+        if count.waiting >= quota, now >= count.isGoodUntil { return nil }
+        return max(0, quota - count.waiting)
+    }
+
     /// The same after they were counted: those found then are all there are.
     package mutating func takeCounted(_ wanted: Int, of tenant: Tenant.ID) -> Int {
         guard let quota = quota(of: tenant) else { return wanted }

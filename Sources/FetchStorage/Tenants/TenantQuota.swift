@@ -17,16 +17,26 @@ package final class TenantQuota: Service {
 
     /// - Parameters:
     ///   - limits: The limits as this node knows them.
-    ///   - rows: Selects those of a tenant, `asked.tenant_id`, that count, by an index that begins with it.
-    private init(_ limit: TenantLimit, of limits: KnownTenantLimits, client: Client, rows: Query) {
+    ///   - count: Selects how many there are of a tenant, `asked.tenant_id`, by an index that begins with it; more than
+    ///     `asked.quota` need not be told.
+    private init(_ limit: TenantLimit, of limits: KnownTenantLimits, client: Client, count: Query) {
         self.limit = limit
         self.limits = limits
-        let counts = SharedCounts(rows: rows) { limits[limit, $0].map { Int(clamping: $0) } }
+        let counts = SharedCounts(found: count) { limits[limit, $0].map { Int(clamping: $0) } }
         self.counts = counts
         counting = Batcher(maximumItems: 1000) { tenants in
             try await counts.count(tenants, with: client)
             return tenants.map { _ in }
         }
+    }
+
+    /// - Parameter rows: Those that count, in the order of an index.
+    private convenience init(
+        _ limit: TenantLimit, of limits: KnownTenantLimits, client: Client, rows: Query
+    ) {
+        self.init(
+            limit, of: limits, client: client,
+            count: "SELECT count(*) AS count FROM (SELECT \(rows) LIMIT asked.quota) AS one")
     }
 
     /// That of jobs that wait.
@@ -64,6 +74,17 @@ package final class TenantQuota: Service {
                 """)
     }
 
+    /// That of bytes in blobs.
+    package static func storedBytes(of limits: KnownTenantLimits, client: Client) -> TenantQuota {
+        TenantQuota(
+            .maximumStoredBytes, of: limits, client: client,
+            count: """
+                SELECT coalesce(sum(b.bytes), 0)::bigint AS count
+                FROM blobs b
+                WHERE b.tenant_id = asked.tenant_id
+                """)
+    }
+
     /// Keeps the counts up, for tenants that take some here.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -79,6 +100,15 @@ package final class TenantQuota: Service {
 
     /// How many a tenant may have; nil for as many as it likes.
     func quota(of tenant: Tenant.ID) -> Int? { limits[limit, tenant].map { Int(clamping: $0) } }
+
+    /// How many more a tenant may have; nil for as many as it likes.
+    func room(of tenant: Tenant.ID) async throws -> (quota: Int, left: Int)? {
+        guard let quota = quota(of: tenant) else { return nil }
+        let read = { self.counts.state.withLock { $0.room(of: tenant, at: .now) } }
+        if let left = read() { return (quota, left) }
+        _ = try await counting.submit([tenant])
+        return (quota, read() ?? 0)
+    }
 
     /// Lets some of a tenant in, as many as there is room for.
     ///
@@ -110,10 +140,11 @@ package final class TenantQuota: Service {
 /// The counts, and the query that brings them up to date.
 private final class SharedCounts: Sendable {
     let state: Mutex<QuotaCounts>
-    private let rows: Query
+    private let found: Query
 
-    init(rows: Query, quota: @escaping @Sendable (Tenant.ID) -> Int?) {
-        self.rows = rows
+    /// - Parameter found: Selects the `count` of one tenant.
+    init(found: Query, quota: @escaping @Sendable (Tenant.ID) -> Int?) {
+        self.found = found
         state = Mutex(QuotaCounts(quota: quota))
     }
 
@@ -130,14 +161,7 @@ private final class SharedCounts: Sendable {
             -- quotas.count
             SELECT asked.tenant_id, found.count
             FROM unnest(\(asked.map(\.tenant)), \(asked.map(\.quota))) AS asked (tenant_id, quota)
-            CROSS JOIN LATERAL (
-                SELECT count(*) AS count
-                FROM (
-                    SELECT
-                    \(self.rows)
-                    LIMIT asked.quota
-                ) AS one
-            ) AS found
+            CROSS JOIN LATERAL (\(found)) AS found
             """
         )
         let counted = try rows.map { row in

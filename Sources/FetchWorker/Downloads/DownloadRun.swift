@@ -97,14 +97,27 @@ struct DownloadRun: Sendable {
     private func task(
         _ watch: DownloadWatch, in place: DownloadPlace
     ) async throws(StoreError) -> DownloadTask {
-        let options = options(in: place)
+        let (options, configuration) = (options(in: place), try await configurationWithinRoom())
         guard let data = try await resumeData(of: place) else {
             return load.session.downloadTask(
-                with: load.request, options: options, configuration: load.configuration, delegate: watch)
+                with: load.request, options: options, configuration: configuration, delegate: watch)
         }
         return load.session.downloadTask(
-            withResumeData: data, request: load.request, options: options, configuration: load.configuration,
+            withResumeData: data, request: load.request, options: options, configuration: configuration,
             delegate: watch)
+    }
+
+    /// The configuration of the load, which takes no more bytes than there is room for.
+    ///
+    /// - Throws: `overQuota` when there is room for none: nothing is loaded then.
+    private func configurationWithinRoom() async throws(StoreError) -> SessionConfiguration? {
+        guard let room = try await catalog.room(of: job.tenant) else { return load.configuration }
+        guard room.left > 0 else {
+            throw StoreError(.overQuota, "The tenant has as many bytes stored as it may, which is \(room.maximum).")
+        }
+        var configuration = load.configuration ?? load.session.configuration
+        configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, room.left)
+        return configuration
     }
 
     /// The formats that are decoded as the configuration says.

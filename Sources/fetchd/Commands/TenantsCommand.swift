@@ -101,6 +101,9 @@ struct LimitOptions: ParsableArguments {
     @Option(help: Self.help(.maximumBytesPerDay, "Bytes that jobs may move in a day of UTC"))
     var maximumBytesPerDay: String?
 
+    @Option(help: Self.help(.maximumStoredBytes, "Bytes of uploads and downloaded files"))
+    var maximumStoredBytes: String?
+
     @Option(help: Self.help(.maximumSessions, "Sessions that have not ended"))
     var maximumSessions: String?
 
@@ -141,6 +144,7 @@ struct LimitOptions: ParsableArguments {
         case .maximumRunningJobs: maximumRunningJobs
         case .maximumBytesPerSecond: maximumBytesPerSecond
         case .maximumBytesPerDay: maximumBytesPerDay
+        case .maximumStoredBytes: maximumStoredBytes
         case .maximumSessions: maximumSessions
         case .maximumOpenQuestions: maximumOpenQuestions
         }

@@ -97,6 +97,8 @@ extension Settings {
         Setting(
             .maximumBytesPerDay,
             "Bytes that jobs of a tenant send and receive in a day of UTC; then new jobs get 429 until the next."),
+        Setting(
+            .maximumStoredBytes, "Bytes of uploads and downloaded files that a tenant may have; more get 429."),
         Setting(.maximumSessions, "Sessions a tenant may have that have not ended; more get 429."),
         Setting(
             .maximumOpenQuestions,
@@ -246,7 +248,7 @@ extension Setting {
     fileprivate init(_ limit: TenantLimit, _ summary: String) {
         self.init(
             "tenants.\(limit.rawValue)", \.tenantLimits[limit],
-            .integer(limit.range, of: limit == .maximumBytesPerDay ? "bytes" : nil),
+            .integer(limit.range, of: limit.rawValue.contains("Bytes") ? "bytes" : nil),
             default: Settings().tenantLimits[limit].map { String($0) } ?? "no limit", summary)
     }
 }

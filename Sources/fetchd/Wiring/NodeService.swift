@@ -67,7 +67,6 @@ private struct RunningNode {
         let metrics = MetricsRegistry()
         let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
         let uploads = try await FileUploadArea(directory: "\(settings.dataDirectory)/uploads")
-        let catalog = PostgresBlobCatalog(client: database.client)
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
         let engineLoop = TaskLoop(name: "fetchd-engine")
@@ -108,6 +107,8 @@ private struct RunningNode {
         let quotas = TenantQuota.waitingJobs(of: tenantLimits, client: database.client)
         let sessionQuotas = TenantQuota.sessions(of: tenantLimits, client: database.client)
         let questionQuotas = TenantQuota.openQuestions(of: tenantLimits, client: database.client)
+        let byteQuotas = TenantQuota.storedBytes(of: tenantLimits, client: database.client)
+        let catalog = PostgresBlobCatalog(client: database.client, quota: byteQuotas)
         let traffic = TrafficMeter(
             store: PostgresTrafficStore(client: database.client, node: id), limits: tenantLimits)
         traffic.report(to: metrics)
@@ -265,7 +266,7 @@ private struct RunningNode {
             watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
             TrafficWriter(meter: traffic, logger: logger), dispatcher,
             ephemeral, completionNotifier, scheduler, courier,
-            notifications, quotas, sessionQuotas, questionQuotas, pruner, server,
+            notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner, server,
         ]
         services = database.clients + others
     }

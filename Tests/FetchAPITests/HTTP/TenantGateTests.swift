@@ -28,7 +28,7 @@ import Testing
             // Routes for everyone have no tenant.
             #expect(try await call(.get, "/healthz").headers[.rateLimit] == nil)
         }
-        #expect(server.metrics.text.contains(#"fetchd_tenant_limit_refusals_total{limit="requests"} 1"#))
+        #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="requests"} 1"#))
     }
 
     @Test func `a batch is one request, however many jobs it has`() async throws {
@@ -54,8 +54,7 @@ import Testing
     @Test func `requests without a valid key take no room and no memory`() async throws {
         let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
         let gate = TenantGate(
-            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits),
-            metrics: server.metrics)
+            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits))
         _ = try gate.take(of: .first)
         #expect(gate.count == 1)
         try await server.test { call async throws in
@@ -86,7 +85,37 @@ import Testing
             let blob = try await call(.post, "/v1/blobs", headers: [.contentType: "text/plain"], body: "x")
             #expect(blob.status == .created)
         }
-        #expect(server.metrics.text.contains(#"fetchd_tenant_limit_refusals_total{limit="bytesOfDay"} 2"#))
+        #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="bytesOfDay"} 2"#))
+    }
+
+    // Proves: SEC-45.
+    @Test func `an upload beyond the stored bytes of its tenant is refused, by its length or as it comes`()
+        async throws
+    {
+        let server = try await TestServer()
+        server.catalog.limit(to: 10)
+        try await server.test { call async throws in
+            func upload(_ bytes: Int) async throws -> TestAnswer {
+                try await call(
+                    .post, "/v1/blobs", headers: [.contentType: "text/plain"],
+                    body: String(repeating: "x", count: bytes))
+            }
+            #expect(try await upload(8).status == .created)
+            for _ in 0..<2 {
+                let refused = try await upload(3)
+                #expect(refused.status == .tooManyRequests && refused.problem == .tooManyBytes)
+                #expect(refused.headers[.rateLimitPolicy] == #""storedBytes";q=10"#)
+                #expect(refused.headers[.retryAfter] == "60")
+            }
+            let begun = try await call(
+                .post, "/v1/blobs",
+                headers: [.contentType: "text/plain", .uploadComplete: "?0", .uploadLength: "3"], body: "xxx")
+            #expect(begun.problem == .tooManyBytes)
+            #expect(try await upload(2).status == .created)
+            #expect(try await upload(1).problem == .tooManyBytes)
+            #expect(server.catalog.count == 2)
+        }
+        #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="storedBytes"} 4"#))
     }
 
     @Test(arguments: [-3600, 10 * 86_400])

@@ -33,7 +33,7 @@ struct BlobRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let terms = try BlobTerms(of: call)
         let key = try IdempotencyKey(of: call.headers)
-        let content = try await receive(call)
+        let content = try await receive(call, room: try await catalog.room(of: tenant))
         let blob = Blob(tenant: tenant, content: content, contentType: terms.contentType, expiresAt: terms.expiresAt)
         // When this fails it may not be known whether the row is there: bytes without one are found later.
         let creation = try await catalog.add(blob, key?.idempotency(for: blob))
@@ -45,8 +45,9 @@ struct BlobRoutes: Sendable {
     }
 
     /// Takes the request's body to the store, and checks the digests that it claims to have.
-    private func receive(_ call: Call) async throws -> MeasuredBlob {
+    private func receive(_ call: Call, room: BlobRoom?) async throws -> MeasuredBlob {
         try call.requireLength(upTo: Int(maximumBytes))
+        try room?.require(call.integer(.contentLength) ?? 1)
         var draft = try await BlobDraft(in: blobs)
         do {
             var claims = DigestClaims(of: call.headers)
@@ -55,6 +56,7 @@ struct BlobRoutes: Sendable {
                 guard draft.count + Int64(bytes.count) <= maximumBytes else {
                     throw Call.tooLarge(Int(maximumBytes))
                 }
+                try room?.require(draft.count + Int64(bytes.count))
                 claims.update(bytes)
                 try await draft.append(bytes)
             }
@@ -146,5 +148,12 @@ struct DigestClaims {
         for (name, claim) in claims where !claim.isTrue {
             throw Problem(parameter: name.rawName, "does not match the body", code: .digestMismatch)
         }
+    }
+}
+
+extension BlobRoom {
+    /// - Throws: ``Problem`` `tooManyBytes` when there is no room for so many.
+    func require(_ bytes: Int64) throws {
+        if bytes > left { throw Problem(self) }
     }
 }

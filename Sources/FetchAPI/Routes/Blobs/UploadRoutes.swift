@@ -117,6 +117,8 @@ struct UploadRoutes: Sendable {
     /// Appends the body; bytes that came before the connection broke count.
     private func write(_ call: Call, _ upload: Upload, at offset: Int64) async throws -> Int64 {
         let limit = min(blobs.maximumBytes, upload.length ?? .max)
+        let room = try await blobs.catalog.room(of: upload.tenant)
+        try room?.require(upload.length ?? offset + 1)
         var claims = DigestClaims(of: call.headers, [.contentDigest])
         let writer = try await area.open(upload, at: offset)
         var end = offset
@@ -124,6 +126,7 @@ struct UploadRoutes: Sendable {
             for try await chunk in call.request.body {
                 let bytes = Array(chunk.readableBytesView)
                 guard end + Int64(bytes.count) <= limit else { throw Call.tooLarge(Int(limit)) }
+                try room?.require(end + Int64(bytes.count))
                 claims.update(bytes)
                 try await writer.write(bytes)
                 end += Int64(bytes.count)
