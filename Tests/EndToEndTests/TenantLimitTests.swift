@@ -22,6 +22,19 @@ import Testing
         member(try await service.request(.get, "/v1/usage").json, name, "count")
     }
 
+    /// An origin that counts the requests for `/held`, and answers them when the gate is open.
+    private static func holding(_ gate: Gate, _ count: TestSupport.Progress) throws -> WireOrigin {
+        try WireOrigin(anywhere: true) { connection in
+            while let head = try connection.receiveHead() {
+                if head.contains("/held") {
+                    count.add(1)
+                    try gate.wait()
+                }
+                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+    }
+
     // Proves: SEC-45.
     @Test func `one tenant beyond its request rate gets 429, another does not, and the rate is changed while they run`()
         async throws
@@ -71,15 +84,7 @@ import Testing
         async throws
     {
         let (gate, count) = (Gate(), TestSupport.Progress())
-        let origin = try WireOrigin(anywhere: true) { connection in
-            while let head = try connection.receiveHead() {
-                if head.contains("/held") {
-                    count.add(1)
-                    try gate.wait()
-                }
-                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
-            }
-        }
+        let origin = try Self.holding(gate, count)
         try await ServiceProcess.Place.with(
             allowing: (1...2).map { "127.0.0.\($0):\(origin.port)" },
             settings: ["TENANTS_MAXIMUM_RUNNING_JOBS": "3", "WORKER_LEASE_SECONDS": "1"]
@@ -114,6 +119,47 @@ import Testing
             try await until { try await usage(many, "runningJobs") == 0 }
             #expect(count.value == 13)
             #expect(try await operators.stop() == 0)
+        }
+    }
+
+    @Test func `two nodes divide the jobs of a tenant that may run, and one has them all when the other is gone`()
+        async throws
+    {
+        let (gate, count) = (Gate(), TestSupport.Progress())
+        let origin = try Self.holding(gate, count)
+        try await ServiceProcess.Place.with(
+            allowing: ["127.0.0.1:\(origin.port)"],
+            settings: ["TENANTS_MAXIMUM_RUNNING_JOBS": "4", "WORKER_LEASE_SECONDS": "1"]
+        ) { place in
+            let key = try await place.key()
+            let (first, other) = (
+                try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key)
+            )
+            try await place.untilNodesKnowOfEachOther()
+            let lines = (0..<12).map { #"{"request": "\#(origin.url("/held/\($0)"))"}"# }.joined(separator: "\n")
+            let batch = try await first.request(
+                .post, "/v1/jobs/batch", body: lines, headers: [.contentType: "application/x-ndjson"])
+            try #require(batch.status == 200)
+            try await until { count.value == 4 }
+            // Each has its half.
+            let halves = "SELECT count(*) FROM queue WHERE node_id IS NOT NULL GROUP BY node_id" as Query
+            let running = try await place.database.client.query(halves).map { try $0.decode(Int64.self, at: 0) }
+            #expect(running == [2, 2])
+            // Another tenant's job runs on either.
+            let quiet = try await place.key(tenant: "quiet")
+            for node in [first, other] {
+                #expect(member(try await node.fetch(origin.url("/free"), key: quiet), "state") == "succeeded")
+            }
+            #expect(count.value == 4)
+            other.send(SIGKILL)
+            _ = try await other.waitForEnd()
+            // Two that were lost run again here.
+            try await until { count.value == 6 }
+            #expect(try await usage(first, "runningJobs") == 4)
+            gate.open()
+            try await until { try await usage(first, "waitingJobs") == 0 }
+            try await until { try await usage(first, "runningJobs") == 0 }
+            #expect(try await first.stop() == 0)
         }
     }
 
