@@ -2778,6 +2778,8 @@ CREATE POLICY of_all ON public.sessions TO fetchd_service, fetchd_reader USING (
 
 CREATE POLICY of_all ON public.tenants TO fetchd_service, fetchd_reader USING (true);
 
+CREATE POLICY of_all ON public.traffic TO fetchd_service, fetchd_reader USING (true);
+
 CREATE POLICY of_all ON public.webhook_attempts TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.webhook_deliveries TO fetchd_service, fetchd_reader USING (true);
@@ -2846,6 +2848,8 @@ CREATE POLICY of_tenant ON public.sessions TO fetchd_tenant USING ((tenant_id = 
 
 CREATE POLICY of_tenant ON public.tenants TO fetchd_tenant USING ((id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.traffic TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.webhook_attempts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.webhook_deliveries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
@@ -2869,6 +2873,8 @@ ALTER TABLE public.session_stores ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.tenants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.traffic ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.webhook_attempts ENABLE ROW LEVEL SECURITY;
 

@@ -12,7 +12,7 @@ extension PostgresTenantStore {
             ORDER BY a.id
             """
         return try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- usage.read
                 SELECT
