@@ -14,6 +14,8 @@ package struct Server: Service {
         package var host = "127.0.0.1"
         /// 0 takes one that is free; ``Server/init(configuration:ports:logger:onListening:)`` tells which.
         package var port = 8080
+        /// The certificate to show; nil for a server without TLS.
+        package var tls: ServerTLS?
         /// Beyond it idle connections are closed, and then only requests for the server's health are answered.
         package var maximumConnections = 10_000
         /// Those from one address, unless it is a trusted proxy's; nil for half of all.
@@ -329,7 +331,7 @@ package struct Server: Service {
     ///
     /// - Parameter loops: The threads that requests are answered on.
     func application(on loops: EventLoopGroupProvider = .singleton) -> some ApplicationProtocol {
-        let (connection, connections) = (configuration.connection, connections)
+        let (connection, connections, tls) = (configuration.connection, connections, configuration.tls)
         let limits = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: 16 * 1024,
             maxHeaderListSize: 32 * 1024,
@@ -343,7 +345,11 @@ package struct Server: Service {
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: limits
                 )
-                return LoopBoundChannel(base: HTTP1Channel(responder: responder, configuration: configuration))
+                let plain = LoopBoundChannel(base: HTTP1Channel(responder: responder, configuration: configuration))
+                guard let tls else { return plain }
+                return try SecureChannel(
+                    tls.configuration, limits: connection, connections: connections, http1: plain,
+                    idleTimeout: .seconds(60))
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
@@ -360,6 +366,7 @@ package struct Server: Service {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await keyUses.run() }
                 if let tokens { group.addTask { try await tokens.keys.run() } }
+                if let tls = configuration.tls { group.addTask { try await tls.run() } }
                 try await application(on: .shared(loops)).run()
                 group.cancelAll()
             }

@@ -1,12 +1,18 @@
 package import FetchEngine
 package import FetchJobs
+import Synchronization
 
 /// Asks other nodes over the engine.
-package struct EngineNodeClient: NodeClient {
-    private let session: Session
+package final class EngineNodeClient: NodeClient {
+    private let current: Mutex<Session>
 
     /// - Parameter session: Made with ``sessionConfiguration``.
-    package init(session: Session) { self.session = session }
+    package init(session: Session) { current = Mutex(session) }
+
+    private var session: Session { current.withLock { $0 } }
+
+    /// Asks over another session from now on; what is under way stays with the one before.
+    package func use(_ session: Session) { current.withLock { $0 = session } }
 
     /// The configuration of requests: the other node is to answer, and nothing is added to its response or left out.
     package static var sessionConfiguration: SessionConfiguration {

@@ -145,16 +145,17 @@ final class ServiceProcess: Sendable {
         self.key = key
         self.process = process
         var text = ""
-        let listening = /url=http:\/\/(\S+) .*listening/
+        let listening = /url=(https?:\/\/)(\S+) .*listening/
         while !text.contains(listening) {
             let more = process.nextErrors()
             try #require(!more.isEmpty, "the service ended: \(text)")
             text += more
         }
-        address = try #require(text.firstMatch(of: listening)).output.1.description
+        let (_, scheme, heard) = try #require(text.firstMatch(of: listening)).output
+        address = String(heard)
         let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
         door = try place.network.map { try NetworkDoor(into: $0, to: port) }
-        base = "http://" + (door.map { "127.0.0.1:\($0.port)" } ?? address)
+        base = scheme + (door.map { "127.0.0.1:\($0.port)" } ?? address)
         log = Mutex(text)
     }
 

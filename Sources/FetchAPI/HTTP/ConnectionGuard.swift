@@ -9,6 +9,8 @@ import NIOHTTPTypes
 ///
 /// The framework answers broken HTTP by itself, with an empty 400. Every response of ours carries a `Request-Id`; one
 /// that does not is the framework's, and is replaced here by the problem that fits.
+///
+/// On a stream of HTTP/2 it does the same for the stream: nobody else would answer there.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -28,6 +30,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limits: Limits
     private let connections: OpenConnections
+    private let isStream: Bool
     /// The connection as other parts see it; nil while it is not open.
     private(set) var connection: Connection?
     /// More than the server's health may be asked for.
@@ -45,11 +48,19 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasReadPart = false
     private var stall: Scheduled<Void>?
     private var dropsBody = false
+    private var hasAnswered = false
     private var closesAfterEnd = false
 
-    init(limits: Limits, connections: OpenConnections = OpenConnections()) {
+    init(limits: Limits, connections: OpenConnections = OpenConnections(), isStream: Bool = false) {
         self.limits = limits
         self.connections = connections
+        self.isStream = isStream
+    }
+
+    /// What stands for a connection on a stream of HTTP/2, whose task is the framework's; nil off the loop.
+    static func connection(on stream: any Channel) -> Connection? {
+        guard stream.eventLoop.inEventLoop else { return nil }
+        return (try? stream.pipeline.syncOperations.handler(type: ConnectionGuard.self))?.connection
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -63,32 +74,42 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func begin(_ context: ChannelHandlerContext) {
         guard connection == nil else { return }
-        guard let (connection, isRegular) = connections.open(context.channel) else {
+        // With TLS, the handshake has opened it.
+        let handshake = isStream ? nil : HandshakeGuard.of(context.channel)?.opened
+        guard let (connection, isRegular) = handshake ?? connections.open(context.channel) else {
             return context.close(promise: nil)
         }
         self.connection = connection
+        if isStream { connectionOfStreams(context)?.begin() }
         self.isRegular = isRegular
         lastRead = context.eventLoop.now
         schedule(in: limits.head, context)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { isOver() }
+    func handlerRemoved(context: ChannelHandlerContext) { isOver(context) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        isOver()
+        isOver(context)
         context.fireChannelInactive()
     }
 
+    /// The connection that has this stream among others; it is not idle while it has any.
+    private func connectionOfStreams(_ context: ChannelHandlerContext) -> Connection? {
+        context.channel.parent.flatMap(HandshakeGuard.of)?.opened?.connection
+    }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent { connection?.leave() }
+        if case .inputClosed? = event as? ChannelEvent, !isStream { connection?.leave() }
         context.fireUserInboundEventTriggered(event)
     }
 
-    private func isOver() {
+    private func isOver(_ context: ChannelHandlerContext) {
         timer?.cancel()
         stall?.cancel()
-        if let connection { connections.remove(connection) }
-        connection = nil
+        guard let connection else { return }
+        connections.remove(connection)
+        self.connection = nil
+        if isStream, let whole = connectionOfStreams(context) { connections.end(whole) }
     }
 
     // MARK: Reading
@@ -144,14 +165,25 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isStream else { return context.close(promise: nil) }
         refuse(error as? HTTPParserError == .headerOverflow ? .headersTooLarge : .malformedRequest, context)
     }
 
     private func refuse(_ code: ProblemCode, _ context: ChannelHandlerContext) {
         guard refusal == nil else { return }
         refusal = code
+        guard !isStream else { return end(with: code, context) }
         // The one error that the framework answers, rather than closing without a response.
         context.fireErrorCaught(HTTPParserError.unknown)
+    }
+
+    /// Answers on a stream, as far as nothing was answered, and ends it.
+    private func end(with code: ProblemCode, _ context: ChannelHandlerContext) {
+        if !hasAnswered {
+            write(Problem(code), context)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        context.close(promise: nil)
     }
 
     private func schedule(in time: TimeAmount, _ context: ChannelHandlerContext) {
@@ -179,10 +211,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.status.kind == .informational:
             context.write(data, promise: promise)
-        case .head(let head):
-            closesAfterEnd = head.headerFields[.connection] == "close" || refusal != nil
+        case .head(var head):
+            hasAnswered = true
+            closesAfterEnd = !isStream && (head.headerFields[.connection] == "close" || refusal != nil)
+            // Of the connection alone, so HTTP/2 has no such field (RFC 9113 §8.2.2).
+            if isStream { head.headerFields[.connection] = nil }
             guard head.headerFields[.requestID] == nil else {
-                context.write(data, promise: promise)
+                context.write(wrapOutboundOut(.head(head)), promise: promise)
                 return
             }
             dropsBody = true
@@ -210,7 +245,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func write(_ problem: Problem, _ context: ChannelHandlerContext) {
         let id = RequestID().text
         var head = HTTPResponse(status: problem.code.status)
-        head.headerFields = [.requestID: id, .connection: "close", .contentType: Problem.contentType]
+        head.headerFields = [.requestID: id, .contentType: Problem.contentType]
+        if !isStream { head.headerFields[.connection] = "close" }
         if problem.code == .tooManyConnections { head.headerFields[.retryAfter] = "1" }
         let body = ByteBuffer(bytes: JSONWriter.object { problem.write(&$0, requestID: id) })
         head.headerFields[.contentLength] = String(body.readableBytes)

@@ -27,7 +27,7 @@ struct LoopBoundChannel: ServerChildChannel {
 }
 
 /// Runs tasks on an event loop, which NIO itself has for actors only.
-private final class LoopExecutor: TaskExecutor {
+final class LoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 
     init(_ loop: any EventLoop) { self.loop = loop }

@@ -40,7 +40,7 @@ struct Responder: HTTPResponder {
             parameters: match?.parameters ?? [],
             logger: context.logger,
             channel: context.channel,
-            connection: Connection.current
+            connection: Connection.current ?? ConnectionGuard.connection(on: context.channel)
         )
         var response: Response
         var rate: RequestRates.Verdict?

@@ -68,6 +68,18 @@ extension Settings {
             "server.port", flag: "port", \.server.port, .integer(0...65_535),
             "The port to listen at; 0 takes one that is free."),
         Setting(
+            "server.tls.certificate", \.tlsCertificate, .absolutePath, default: "none, which is HTTP without TLS",
+            "A file with the server's certificate and its issuers', in PEM; read again when it changes."),
+        Setting(
+            "server.tls.key", \.tlsKey, .absolutePath, default: "none",
+            "The file of its private key, in PEM, which not every user may read."),
+        Setting(
+            "server.tls.clientIssuers", \.tlsClientIssuers, .absolutePath, default: "none",
+            "A file with the issuers of clients' certificates; without such a one nobody connects, nodes included."),
+        Setting(
+            "fetchd.node.issuers", \.nodeIssuers, .absolutePath, default: "the system's",
+            "A file with the issuers of other nodes' certificates."),
+        Setting(
             "server.maximumConnections", \.server.maximumConnections, .integer(),
             default: "10000, or a 32nd of the limit of open files, 64 at least",
             "Connections to the API; beyond it idle ones are closed, then only its health is told."),

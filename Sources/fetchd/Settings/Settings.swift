@@ -27,6 +27,12 @@ struct Settings: Sendable, CustomStringConvertible {
     var dashboardURL: String?
     /// Which JSON Web Tokens are taken beside API keys.
     var tokens = Tokens()
+    /// The files of the server's certificate; see ``tls``.
+    var tlsCertificate: String?
+    var tlsKey: String?
+    var tlsClientIssuers: String?
+    /// The issuers of other nodes' certificates; nil for the system's.
+    var nodeIssuers: String?
     /// Where blobs are kept when not in the data directory.
     var objectStore = ObjectStore()
     /// Where `initdb` and `postgres` are, when not in a usual place.
@@ -159,6 +165,12 @@ struct Settings: Sendable, CustomStringConvertible {
                 "\(server.maximumConnections) is more than the limit of open files has room for, which is "
                     + "\(descriptors.serverConnections) of \(descriptors.total); raise that (LimitNOFILE, ulimit -Hn)")
         }
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw Failure("SERVER_TLS_CERTIFICATE", "it needs SERVER_TLS_KEY beside it, and that needs it")
+        }
+        guard tlsClientIssuers == nil || tlsCertificate != nil else {
+            throw Failure("SERVER_TLS_CLIENT_ISSUERS", "it needs SERVER_TLS_CERTIFICATE")
+        }
         guard objectStore.isComplete else {
             throw Failure(
                 "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
@@ -199,7 +211,7 @@ struct Settings: Sendable, CustomStringConvertible {
         guard dashboardURL == nil else { return dashboardURL }
         guard server.port != 0 else { return nil }
         let host = ["0.0.0.0", "::", "*"].contains(server.host) ? "127.0.0.1" : server.host
-        return "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)"
+        return "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(server.port)"
     }
 
     private static func words(_ list: String?) -> [String] {
@@ -210,7 +222,16 @@ struct Settings: Sendable, CustomStringConvertible {
     func nodeURL(port: Int) -> String? {
         guard nodeURL == nil, !["0.0.0.0", "::", "*"].contains(server.host) else { return nodeURL }
         let host = server.host.contains(":") ? "[\(server.host)]" : server.host
-        return "http://\(host):\(port)"
+        return "\(scheme)://\(host):\(port)"
+    }
+
+    /// How the server is reached.
+    var scheme: String { tls == nil ? "http" : "https" }
+
+    /// The files of the server's certificate; nil for a server without TLS.
+    var tls: ServerTLS.Files? {
+        guard let tlsCertificate, let tlsKey else { return nil }
+        return ServerTLS.Files(certificates: tlsCertificate, key: tlsKey, clientIssuers: tlsClientIssuers)
     }
 
     /// The object store, when one is named.

@@ -74,6 +74,7 @@ private struct RunningNode {
         let stalls = StallMetrics(metrics)
         for loop in [engineLoop, database.loop] { stalls.begin(loop.name) }
         EventLoop.observeStalls { stalls.observe($0.loop, elapsed: $0.elapsed, worked: $0.worked) }
+        let tls = try NodeTLS(settings, loop, logger: logger)
         let blobs = try await Self.blobStore(settings, loop)
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
@@ -195,8 +196,10 @@ private struct RunningNode {
         let issuerKeys = IssuerKeySource(
             settings: settings, makeSession: makeSession)
         try await issuerKeys.checkFile()
+        var serverConfiguration = settings.server
+        serverConfiguration.tls = tls.server
         let server = Server(
-            configuration: settings.server,
+            configuration: serverConfiguration,
             ports: Server.Ports(
                 jobs: EphemeralJobStore(stored: jobs, sessions: sessions, ephemeral: ephemeral),
                 statistics: jobs,
@@ -235,8 +238,7 @@ private struct RunningNode {
                 limiters: PostgresLimiterStore(
                     client: database.client, known: limiters, quotas: quotas, intake: intake,
                     announce: announce),
-                nodeClient: EngineNodeClient(
-                    session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
+                nodeClient: tls.client,
                 readiness: NodeReadiness(
                     client: database.client, intake: intake,
                     resources: NodeResources(directory: settings.dataDirectory)),
@@ -254,7 +256,8 @@ private struct RunningNode {
                 presence.listens(at: settings.nodeURL(port: port))
                 // Others are to know it at once.
                 await dispatcher.heartbeat()
-                logger.notice("listening", metadata: ["url": "http://\(settings.server.host):\(port)"])
+                logger.notice(
+                    "listening", metadata: ["url": "\(settings.scheme)://\(settings.server.host):\(port)"])
             }
         )
         // The first to start is the last to stop.

@@ -46,4 +46,46 @@ import Testing
         loop.advanceTime(by: .seconds(11))
         #expect(throws: (any Error).self) { try channel.throwIfErrorCaught() }
     }
+
+    // Proves: SEC-44.
+    @Test func `a connection that does not end its handshake is closed, and counts until then`() throws {
+        let loop = EmbeddedEventLoop()
+        let connections = OpenConnections()
+        let handshake = HandshakeGuard(limit: .seconds(10), connections: connections)
+        let channel = EmbeddedChannel(handler: handshake, loop: loop)
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        loop.advanceTime(by: .seconds(9))
+        #expect(channel.isActive && connections.count == 1)
+        loop.advanceTime(by: .seconds(2))
+        #expect(!channel.isActive && connections.count == 0)
+    }
+
+    @Test func `on a stream of HTTP/2 a refusal is a problem, and ends the stream alone`() throws {
+        let loop = EmbeddedEventLoop()
+        let guarding = ConnectionGuard(
+            limits: ConnectionGuard.Limits(), connections: OpenConnections(), isStream: true)
+        let channel = EmbeddedChannel(handler: guarding, loop: loop)
+        channel.pipeline.fireChannelRead(
+            HTTPRequestPart.head(HTTPRequest(method: .get, scheme: nil, authority: "a b", path: "/v1/jobs")))
+        guard case .head(let head)? = try channel.readOutbound(as: HTTPResponsePart.self) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(head.status == .badRequest && head.headerFields[.connection] == nil)
+        #expect(!channel.isActive)
+    }
+
+    @Test func `an answer on a stream of HTTP/2 has no field of the connection`() throws {
+        let guarding = ConnectionGuard(
+            limits: ConnectionGuard.Limits(), connections: OpenConnections(), isStream: true)
+        let channel = EmbeddedChannel(handler: guarding, loop: EmbeddedEventLoop())
+        var head = HTTPResponse(status: .ok)
+        head.headerFields = [.connection: "close", .requestID: "x"]
+        try channel.writeOutbound(HTTPResponsePart.head(head))
+        guard case .head(let sent)? = try channel.readOutbound(as: HTTPResponsePart.self) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(sent.headerFields[.connection] == nil && sent.headerFields[.requestID] == "x")
+    }
 }
