@@ -150,12 +150,12 @@ import Testing
     @Test func `where issuers of clients are named, nobody connects without a certificate, and nodes show theirs`()
         async throws
     {
-        let gate = Gate()
+        let (gate, half) = (Gate(), String(repeating: "x", count: 250_000))
         let origin = try WireOrigin { connection in
             while try connection.receiveHead() != nil {
-                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n\(half)")
                 try gate.wait()
-                try connection.send("again")
+                try connection.send(half)
             }
         }
         let (authority, stranger) = (try await TestAuthority(), try await TestAuthority(name: "Another"))
@@ -194,7 +194,7 @@ import Testing
             async let body = curl(client, ["--http2", other.base + "/v1/jobs/\(id)/body"])
             gate.open()
             let read = try await body
-            #expect(read.text == "helloagain" && read.version == "2", "\(read)")
+            #expect(read.text == half + half && read.version == "2", "\(read.status) \(read.version)")
             for service in [owner, other] { #expect(try await service.stop() == 0, "\(service.logged)") }
         }
     }

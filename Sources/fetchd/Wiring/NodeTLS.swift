@@ -17,13 +17,13 @@ struct NodeTLS {
             Session(configuration: try Self.configuration(settings), transferLoop: loop)
         }
         do {
+            if let files = settings.tls { try Self.checkKeyFile(files.key) }
             let client = EngineNodeClient(session: try makeSession())
             self.client = client
             guard let files = settings.tls else {
                 server = nil
                 return
             }
-            try Self.checkKeyFile(files.key)
             server = try ServerTLS(files, logger: logger) {
                 do { client.use(try makeSession()) } catch {
                     logger.error(
