@@ -235,6 +235,7 @@ package struct Server: Service {
             credentials: credentials)
         let submitter = JobSubmitter(jobs: ports.jobs, keys: ports.keys, waiters: ports.waiters)
         let holds = BlobPins(catalog: ports.catalog)
+        let retrier = JobRetrier(jobs: ports.jobs, keys: ports.keys, holds: holds)
         let warnings = Warnings(readiness: ports.readiness)
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
         let blobs = BlobRoutes(
@@ -252,7 +253,7 @@ package struct Server: Service {
             cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
             rules: ports.knownRules, egress: ports.knownEgress, defaults: ports.defaults, judge: ports.checkTarget)
         let answers = QuestionAnswers(questions: ports.questions, judge: ports.judge)
-        return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, keys: ports.keys, holds: holds).routes
+        return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes
@@ -304,17 +305,20 @@ package struct Server: Service {
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
-            + pages(ports, configuration, authenticator)
+            + pages(ports, configuration, authenticator, retrier)
     }
 
     private static func pages(
         _ ports: Ports,
         _ configuration: Configuration,
-        _ authenticator: Authenticator
+        _ authenticator: Authenticator,
+        _ retrier: JobRetrier
     ) -> [Route] {
         let templates = Templates()
         let dashboard = DashboardRoutes(
             jobs: ports.jobs,
+            keys: ports.keys,
+            retrier: retrier,
             limiters: ports.limiters,
             questions: ports.questions,
             answers: QuestionAnswers(questions: ports.questions, judge: ports.judge),

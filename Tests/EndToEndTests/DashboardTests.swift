@@ -45,6 +45,14 @@ import Testing
                 #expect(try await browser.text("main").contains("/relative-redirect/1"))
                 _ = try await browser.text("svg.waterfall")
                 try await keep(browser, as: "job")
+
+                let again = try #require(member(failed, "id", as: String.self))
+                try await browser.open(service.base + "/dashboard/jobs/\(again)")
+                try await keep(browser, as: "failedJob")
+                try await browser.click("form[action$=retry] button")
+                _ = try await service.job(again) { job in
+                    member(job, "attempts", as: [[String: Any]].self)?.count == 2 && member(job, "state") == "failed"
+                }
             }
             #expect(!service.logged.contains(key))
             #expect(try await service.stop() == 0)

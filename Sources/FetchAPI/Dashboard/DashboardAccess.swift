@@ -36,6 +36,7 @@ enum DashboardAccess: Sendable, Equatable {
         "GET /dashboard/jobs": .role(.viewer),
         "GET /dashboard/jobs/{id}": .role(.viewer),
         "POST /dashboard/jobs/{id}/cancel": .role(.operator),
+        "POST /dashboard/jobs/{id}/retry": .role(.operator),
         "GET /dashboard/questions": .role(.viewer),
         "POST /dashboard/questions/{id}/answer": .role(.operator),
         "GET /dashboard/hosts": .role(.viewer),

@@ -9,8 +9,11 @@ struct DashboardRoutes: Sendable {
     static let pageSize = 50
     static let previewBytes = 4096
     private static let cancelPath = "/dashboard/jobs/{id}/cancel"
+    private static let retryPath = "/dashboard/jobs/{id}/retry"
 
     let jobs: any JobStore
+    let keys: any KeyStore
+    let retrier: JobRetrier
     let limiters: any LimiterStore
     let questions: any QuestionStore
     let answers: QuestionAnswers
@@ -28,6 +31,7 @@ struct DashboardRoutes: Sendable {
             page(.get, "/dashboard/jobs", list),
             page(.get, "/dashboard/jobs/{id}", job),
             page(.post, Self.cancelPath, cancel),
+            page(.post, Self.retryPath, retry),
         ] + signInRoutes + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes + auditRoutes
     }
 
@@ -116,7 +120,8 @@ struct DashboardRoutes: Sendable {
         }
         let preview = try await preview(of: job, session.tenant)
         let content = JobDetailPage(
-            job, preview: preview, mayCancel: session.may(.post, Self.cancelPath), frame: frame("Job \(id)", session))
+            job, preview: preview, mayCancel: session.may(.post, Self.cancelPath),
+            mayRetry: session.may(.post, Self.retryPath), frame: frame("Job \(id)", session))
         return page(.job, content)
     }
 
@@ -125,6 +130,17 @@ struct DashboardRoutes: Sendable {
         guard let id = Job.ID(call.parameter), try await jobs.cancel(id, of: session.tenant, .plainly) != nil else {
             throw JobRoutes.notFound
         }
+        return Self.redirect(to: "/dashboard/jobs/\(id)")
+    }
+
+    private func retry(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        _ = try await gate.form(of: call, in: session)
+        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
+            throw JobRoutes.notFound
+        }
+        var key: APIKey?
+        if let id = session.signIn.key { key = try await keys.key(id, of: session.tenant)?.key }
+        _ = try await retrier.retry(job, of: session.tenant, with: key)
         return Self.redirect(to: "/dashboard/jobs/\(id)")
     }
 

@@ -191,6 +191,36 @@ import Testing
         }
     }
 
+    @Test func `a job that has failed is tried again by its own page, and counts for the key of the session`()
+        async throws
+    {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let spec = APIKeySpec(name: "few", scopes: Role.operator.scopes, maximumJobs: 1)
+            let (key, token) = try await server.keys.create(spec, for: .tenantOf(server.key))
+            var browser = Browser(call: call, cookie: nil)
+            _ = try await browser.signIn(token.revealed)
+            let job = NewJob(
+                tenant: key.tenant,
+                spec: try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8)))
+            _ = try await server.jobs.enqueue([job])
+            let path = "/dashboard/jobs/\(job.id)"
+            var page = try await browser.get(path)
+            let form = "token=\(try Browser.token(in: page))"
+            #expect(!page.text.contains("\(path)/retry"))
+            #expect(try await browser.post("\(path)/retry", form).status == .conflict)
+            server.jobs.finish(job.id, .failed)
+            page = try await browser.get(path)
+            #expect(page.text.contains("\(path)/retry") && !page.text.contains("\(path)/cancel"))
+            #expect(try await browser.post("\(path)/retry", "token=x").status == .forbidden)
+            #expect(try await browser.post("\(path)/retry", form).headers[.location] == path)
+            #expect(try await server.jobs.job(job.id, of: key.tenant)?.state == .queued)
+            server.jobs.finish(job.id, .failed)
+            let exhausted = try await browser.post("\(path)/retry", form)
+            #expect(exhausted.status == .forbidden && exhausted.text.contains("As many jobs were submitted"))
+        }
+    }
+
     // R11, R35
     @Test func `hosts and flows are shown with what holds them, and paused and resumed by their own page`()
         async throws

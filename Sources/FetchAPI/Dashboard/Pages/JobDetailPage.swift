@@ -44,8 +44,9 @@ struct JobDetailPage {
     let bodySize: String?
     let preview: String?
     let canCancel: Bool
+    let canRetry: Bool
 
-    init(_ job: Job, preview: String?, mayCancel: Bool, frame: PageFrame) {
+    init(_ job: Job, preview: String?, mayCancel: Bool, mayRetry: Bool, frame: PageFrame) {
         let spec = Self.parse(job.spec)
         let request = spec?.member("request")
         let response = Self.parse(job.response)
@@ -73,6 +74,7 @@ struct JobDetailPage {
         bodySize = job.body.map { "\($0.bytes) bytes, \($0.digest.field)" }
         self.preview = preview
         canCancel = mayCancel && !job.state.isFinal && !job.isCancelling
+        canRetry = mayRetry && JobRetrier.allows(job)
     }
 
     private static func facts(_ job: Job, spec: JSONValue?, response: JSONValue?) -> [Fact] {

@@ -4,8 +4,7 @@ import Hummingbird
 /// The actions of clients on stored jobs.
 struct JobControlRoutes: Sendable {
     let jobs: any JobStore
-    let keys: any KeyStore
-    let holds: BlobPins
+    let retrier: JobRetrier
 
     var routes: [Route] {
         [
@@ -94,22 +93,8 @@ struct JobControlRoutes: Sendable {
     private func retry(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
-        let job = try await job(call, tenant)
-        guard job.state.isFinal else { throw Problem(.jobNotFinal, "The job is \(job.state.rawValue).") }
-        guard job.state != .succeeded, let spec = job.storedSpec else {
-            throw Problem(.jobNotRetriable, "The job is \(job.state.rawValue).")
-        }
-        let new = NewJob(id: job.id, tenant: tenant, spec: spec)
-        try await holds.hold(for: new)
-        let owner = try call.requireKey()
-        guard try await keys.count(1, submittedBy: owner) == 1 else { throw Problem.keyExhausted(owner) }
-        guard try await jobs.redrive([new]).contains(job.id) else {
-            _ = try await keys.count(-1, submittedBy: owner)
-            let now = try await self.job(call, tenant)
-            guard now.state.isFinal else { throw Problem(.jobNotFinal, "The job is \(now.state.rawValue).") }
-            throw Problem(.jobNotRetriable, "Its session takes no jobs any more.")
-        }
-        return Self.response(try await self.job(call, tenant))
+        let job = try await retrier.retry(try await job(call, tenant), of: tenant, with: try call.requireKey())
+        return Self.response(job)
     }
 }
 
