@@ -24,6 +24,8 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var failure: StoreError?
         var largestEnqueue = 0
         var looks = 0
+        /// The bodies of jobs that succeed as soon as their body has been asked for.
+        var bodiesToCome: [Job.ID: StoredBody] = [:]
         var quota: Int?
 
         /// Forgets a job with all that there is of it.
@@ -80,6 +82,11 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
             state.rows[id]?.end()
         }
         waiters.finish([id])
+    }
+
+    /// Lets a job succeed right after the next look at its body, which finds none.
+    package func finish(afterLookAt id: Job.ID, body: StoredBody) {
+        state.withLock { $0.bodiesToCome[id] = body }
     }
 
     // MARK: JobStore
@@ -233,6 +240,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
         guard try await job(id, of: tenant) != nil else { return nil }
+        defer { if let body = state.withLock({ $0.bodiesToCome.removeValue(forKey: id) }) { finish(id, body: body) } }
         return state.withLock { $0.bodies[id] }
     }
 

@@ -7,7 +7,7 @@ package struct EgressDocument: Sendable {
     /// How many hosts, addresses or ports one rule has.
     package static let maximumElements = 1000
     /// How many bytes the request has that replaces one.
-    package static let maximumBytes = 64 * 1024
+    package static let maximumBytes = 256 * 1024
 
     /// Nil when there is none, or none any more.
     package let rules: TargetRules?

@@ -44,7 +44,11 @@ struct BodyRoute: Sendable {
             throw Problem(.jobNotFinal, "The job is \(job.state.rawValue); its body is not complete.").retrying(
                 after: 1)
         }
-        throw Problem(.notFound, "The job has no response body.")
+        // It may have ended between the two.
+        guard let body = try await jobs.body(of: id, tenant: tenant) else {
+            throw Problem(.notFound, "The job has no response body.")
+        }
+        return try await Representation(body: body).response(to: call, from: blobs)
     }
 
     /// The bytes that are there, and then those that come; ends early when the job fails.

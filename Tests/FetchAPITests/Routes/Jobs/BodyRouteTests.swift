@@ -6,16 +6,22 @@ import Testing
 @testable import FetchAPI
 
 @Suite struct BodyRouteTests {
+    /// A server with one job that waits.
+    private static func queue() async throws -> (TestServer, Job.ID) {
+        let server = try await TestServer()
+        let id = Job.ID()
+        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://origin.example/"}}"#.utf8))
+        _ = try await server.jobs.enqueue([NewJob(id: id, tenant: server.key.tenant, spec: spec)])
+        return (server, id)
+    }
+
     /// A server with one job that has a body, and the path of that body.
     private static func serve(
         _ bytes: [UInt8],
         inBlob: Bool = false,
         type: String? = "text/html"
     ) async throws -> (TestServer, path: String) {
-        let server = try await TestServer()
-        let id = Job.ID()
-        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://origin.example/"}}"#.utf8))
-        _ = try await server.jobs.enqueue([NewJob(id: id, tenant: server.key.tenant, spec: spec)])
+        let (server, id) = try await queue()
         var location = StoredBody.Location.inline(bytes)
         if inBlob {
             let writer = try await server.blobs.create()
@@ -90,6 +96,18 @@ import Testing
             #expect(try await call(.get, "/v1/jobs/\(id)/body").problem == .jobNotFinal)
             _ = try await call(.post, "/v1/jobs/\(id)/cancel")
             #expect(try await call(.get, "/v1/jobs/\(id)/body").problem == .notFound)
+        }
+    }
+
+    @Test func `the body of a job that ends while it is looked for is found`() async throws {
+        let (server, id) = try await Self.queue()
+        let bytes = Array("late".utf8)
+        let body = StoredBody(
+            location: .inline(bytes), bytes: 4, digest: SHA256Digest(of: bytes), contentType: nil)
+        server.jobs.finish(afterLookAt: id, body: body)
+        try await server.test { call async throws in
+            let answer = try await call(.get, "/v1/jobs/\(id)/body")
+            #expect(answer.status == .ok && answer.bytes == bytes)
         }
     }
 
