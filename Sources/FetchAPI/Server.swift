@@ -34,6 +34,8 @@ package struct Server: Service {
         package var schemes = OptionalSchemes()
         /// Which JSON Web Tokens are taken beside API keys; nil for none.
         package var tokens: TokenPolicy?
+        /// How long requests may go on when the server is asked to stop; then their connections are closed.
+        var drainTimeout = Duration.seconds(10)
         /// How long a connection may take.
         var connection = ConnectionGuard.Limits()
 
@@ -371,6 +373,11 @@ package struct Server: Service {
                 group.addTask { try await keyUses.run() }
                 if let tokens { group.addTask { try await tokens.keys.run() } }
                 if let tls = configuration.tls { group.addTask { try await tls.run() } }
+                group.addTask {
+                    try await gracefulShutdown()
+                    try await Task.sleep(for: configuration.drainTimeout)
+                    connections.closeAll()
+                }
                 try await application(on: .shared(loops)).run()
                 group.cancelAll()
             }

@@ -169,6 +169,14 @@ struct TestServer {
         }
     }
 
+    /// A job of the tenant that waits.
+    func queueJob() async throws -> Job.ID {
+        let id = Job.ID()
+        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://origin.example/"}}"#.utf8))
+        _ = try await jobs.enqueue([NewJob(id: id, tenant: key.tenant, spec: spec)])
+        return id
+    }
+
     var authorization: String { "Bearer \(token.revealed)" }
 
     /// Runs a test against the routes.

@@ -24,7 +24,7 @@ final class Connection: Sendable {
     init(channel: any Channel, peer: ClientNetwork?) {
         self.channel = channel
         self.peer = peer
-        state = Mutex(State(idleSince: .now()))
+        state = Mutex(State(idleSince: channel.eventLoop.now))
     }
 
     // MARK: Calls
@@ -39,7 +39,7 @@ final class Connection: Sendable {
         state.withLock { state in
             // A request that is refused before its end was never started.
             state.calls = max(0, state.calls - 1)
-            if state.calls == 0 { state.idleSince = .now() }
+            if state.calls == 0 { state.idleSince = channel.eventLoop.now }
             defer { state.tenant = nil }
             return state.tenant
         }

@@ -87,6 +87,12 @@ final class OpenConnections: Sendable {
         }
     }
 
+    /// Closes all connections, whatever is on them.
+    func closeAll() {
+        let all = state.withLock { Array($0.regular.values.joined()) + $0.reserved }
+        for connection in all { connection.channel.close(promise: nil) }
+    }
+
     private func hasRoom(for connection: Connection, _ state: State) -> Bool {
         let isCrowded = connection.peer != nil && state.regular[connection.peer]?.count ?? 0 >= perPeer
         return state.count < limits.total && !isCrowded

@@ -21,7 +21,7 @@ struct SecureChannel: ServerChildChannel {
     }
 
     private let context: NIOSSLContext
-    private let limits: ConnectionGuard.Limits
+    private let limits: HandshakeGuard.Limits
     private let connections: OpenConnections
     private let http1: LoopBoundChannel
     private let http2: HTTP2Channel
@@ -34,7 +34,9 @@ struct SecureChannel: ServerChildChannel {
         idleTimeout: Duration
     ) throws {
         context = try NIOSSLContext(configuration: tls)
-        self.limits = limits
+        // The framework asks clients of HTTP/2 to leave first.
+        self.limits = HandshakeGuard.Limits(
+            handshake: limits.head, idle: TimeAmount(idleTimeout) + limits.linger, linger: limits.linger)
         self.connections = connections
         self.http1 = http1
         http2 = HTTP2Channel(
@@ -50,7 +52,7 @@ struct SecureChannel: ServerChildChannel {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            let handshake = HandshakeGuard(limit: limits.head, connections: connections)
+            let handshake = HandshakeGuard(limits: limits, connections: connections)
             try pipeline.addHandler(handshake)
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
             let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> { result, channel in

@@ -47,16 +47,36 @@ import Testing
         #expect(throws: (any Error).self) { try channel.throwIfErrorCaught() }
     }
 
+    /// A connection with TLS.
+    private func secured() throws -> (EmbeddedChannel, HandshakeGuard, OpenConnections) {
+        let connections = OpenConnections()
+        let limits = HandshakeGuard.Limits(handshake: .seconds(10), idle: .seconds(62), linger: .seconds(2))
+        let handshake = HandshakeGuard(limits: limits, connections: connections)
+        let channel = EmbeddedChannel(handler: handshake, loop: EmbeddedEventLoop())
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        return (channel, handshake, connections)
+    }
+
     // Proves: SEC-44.
     @Test func `a connection that does not end its handshake is closed, and counts until then`() throws {
-        let loop = EmbeddedEventLoop()
-        let connections = OpenConnections()
-        let handshake = HandshakeGuard(limit: .seconds(10), connections: connections)
-        let channel = EmbeddedChannel(handler: handshake, loop: loop)
-        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
-        loop.advanceTime(by: .seconds(9))
+        let (channel, _, connections) = try secured()
+        channel.embeddedEventLoop.advanceTime(by: .seconds(9))
         #expect(channel.isActive && connections.count == 1)
-        loop.advanceTime(by: .seconds(2))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(!channel.isActive && connections.count == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `a client that stays when it is idle, or its server stops, is left`(stops: Bool) throws {
+        let (channel, handshake, connections) = try secured()
+        handshake.isDone()
+        let connection = try #require(handshake.opened?.connection)
+        connection.begin()
+        if stops { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        channel.embeddedEventLoop.advanceTime(by: .minutes(10))
+        #expect(channel.isActive, "a request is on it")
+        connections.end(connection)
+        channel.embeddedEventLoop.advanceTime(by: stops ? .seconds(5) : .minutes(3))
         #expect(!channel.isActive && connections.count == 0)
     }
 

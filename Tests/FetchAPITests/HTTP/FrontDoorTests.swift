@@ -159,6 +159,23 @@ import Testing
         #expect(answer?.hasPrefix("HTTP/1.1 202 ") == true)
     }
 
+    @Test func `who takes no response does not keep the server from stopping`() async throws {
+        let server = try await TestServer()
+        let id = try await server.queueJob()
+        let bytes = [UInt8](repeating: 0, count: 32 << 20)
+        server.jobs.finish(
+            id,
+            body: StoredBody(
+                location: .inline(bytes), bytes: Int64(bytes.count), digest: SHA256Digest(of: []), contentType: nil))
+        try await server.listen(configure: { $0.drainTimeout = .milliseconds(100) }) { port, _ async throws in
+            let client = try await Client(port: port)
+            try await client.channel.setOption(.autoRead, value: false).get()
+            try await client.send(
+                "GET /v1/jobs/\(id)/body HTTP/1.1\r\nHost: a\r\nAuthorization: \(server.authorization)\r\n\r\n")
+            try await until { server.jobs.looks > 0 }
+        }
+    }
+
     // Proves: SEC-44.
     @Test func `a later request that does not go on is given up as the first one is`() async throws {
         var limits = ConnectionGuard.Limits()

@@ -32,23 +32,29 @@ struct BodyRoute: Sendable {
     private func read(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
+        var (response, state) = try await find(id, of: tenant, for: call)
+        // A job that ran when the first question was asked may have ended before the last one.
+        if response == nil { (response, state) = try await find(id, of: tenant, for: call) }
+        if let response { return response }
+        guard state.isFinal else {
+            throw Problem(.jobNotFinal, "The job is \(state.rawValue); its body is not complete.").retrying(after: 1)
+        }
+        throw Problem(.notFound, "The job has no response body.")
+    }
+
+    /// The body as it is stored, or as it comes, to this node or to another one; nil where there is none.
+    private func find(
+        _ id: Job.ID, of tenant: Tenant.ID, for call: Call
+    ) async throws -> (response: Response?, state: JobState) {
         // Looked at first: a job that ends in between has its result by then.
         let running = live.job(id, of: tenant)
         if let body = try await jobs.body(of: id, tenant: tenant) {
-            return try await Representation(body: body).response(to: call, from: blobs)
+            return (try await Representation(body: body).response(to: call, from: blobs), .succeeded)
         }
-        if let running, let body = running.body { return try await follow(body, of: running, call) }
+        if let running, let body = running.body { return (try await follow(body, of: running, call), .running) }
         guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
-        guard job.state.isFinal else {
-            if let response = try await forwarding.answer(to: call, about: id, of: tenant) { return response }
-            throw Problem(.jobNotFinal, "The job is \(job.state.rawValue); its body is not complete.").retrying(
-                after: 1)
-        }
-        // It may have ended between the two.
-        guard let body = try await jobs.body(of: id, tenant: tenant) else {
-            throw Problem(.notFound, "The job has no response body.")
-        }
-        return try await Representation(body: body).response(to: call, from: blobs)
+        guard !job.state.isFinal else { return (nil, job.state) }
+        return (try await forwarding.answer(to: call, about: id, of: tenant), job.state)
     }
 
     /// The bytes that are there, and then those that come; ends early when the job fails.

@@ -6,22 +6,14 @@ import Testing
 @testable import FetchAPI
 
 @Suite struct BodyRouteTests {
-    /// A server with one job that waits.
-    private static func queue() async throws -> (TestServer, Job.ID) {
-        let server = try await TestServer()
-        let id = Job.ID()
-        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://origin.example/"}}"#.utf8))
-        _ = try await server.jobs.enqueue([NewJob(id: id, tenant: server.key.tenant, spec: spec)])
-        return (server, id)
-    }
-
     /// A server with one job that has a body, and the path of that body.
     private static func serve(
         _ bytes: [UInt8],
         inBlob: Bool = false,
         type: String? = "text/html"
     ) async throws -> (TestServer, path: String) {
-        let (server, id) = try await queue()
+        let server = try await TestServer()
+        let id = try await server.queueJob()
         var location = StoredBody.Location.inline(bytes)
         if inBlob {
             let writer = try await server.blobs.create()
@@ -100,7 +92,8 @@ import Testing
     }
 
     @Test func `the body of a job that ends while it is looked for is found`() async throws {
-        let (server, id) = try await Self.queue()
+        let server = try await TestServer()
+        let id = try await server.queueJob()
         let bytes = Array("late".utf8)
         let body = StoredBody(
             location: .inline(bytes), bytes: 4, digest: SHA256Digest(of: bytes), contentType: nil)
