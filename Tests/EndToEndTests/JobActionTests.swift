@@ -47,6 +47,9 @@ import Testing
             let retried = try await act(
                 service, #"{"action": "retry", "filter": {"state": "failed", "labels": {"batch": "0"}}}"#)
             #expect(member(retried, "matched") == 2 && member(retried, "changed") == 2)
+            let entries = try await service.request(.get, "/v1/audit?action=jobs.retry").json
+            #expect(member(entries, "data", "0", "count") == 2)
+            #expect(member(entries, "data", "0", "actor", "kind") == "key")
             try await until {
                 let list = try await service.request(.get, "/v1/jobs?state=succeeded").json
                 return member(list, "data", as: [Any].self)?.count == 2

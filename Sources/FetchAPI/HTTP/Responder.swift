@@ -43,20 +43,20 @@ struct Responder: HTTPResponder {
             connection: Connection.current ?? ConnectionGuard.connection(on: context.channel)
         )
         var response: Response
-        var rate: RequestRates.Verdict?
+        var known = Known()
         do {
-            response = try await answer(call, from: match?.0, &rate)
+            response = try await answer(call, from: match?.0, &known)
         } catch let error as HTTPParserError {
             // The connection is beyond use; `ConnectionGuard` answers.
             throw error
         } catch {
             let problem = problem(for: error, in: call)
             if let limit = problem.limit { counts.countRefusal(by: limit) }
-            note(problem, call, match?.0)
+            note(problem, call, match?.0, known.caller)
             response = problem.response(requestID: id.text)
         }
         response.headers[.requestID] = id.text
-        rate?.write(to: &response.headers)
+        known.rate?.write(to: &response.headers)
         if request.method == .head { response = response.createHeadResponse() }
         counts.count(
             method: request.method,
@@ -67,9 +67,17 @@ struct Responder: HTTPResponder {
         return response
     }
 
-    /// - Parameter rate: Gets what the request leaves of its tenant's request rate, as soon as that is known.
+    /// What is known of a request, also when it is refused.
+    private struct Known {
+        /// What it leaves of its tenant's request rate.
+        var rate: RequestRates.Verdict?
+        /// Its tenant and who makes it, once it has shown a valid key.
+        var caller: (tenant: Tenant.ID, actor: AuditActor)?
+    }
+
+    /// - Parameter known: Gets what is learnt of the request, as soon as that is known.
     private func answer(
-        _ call: Call, from resource: RouteTable.Resource?, _ rate: inout RequestRates.Verdict?
+        _ call: Call, from resource: RouteTable.Resource?, _ known: inout Known
     ) async throws -> Response {
         guard (call.request.head.path?.utf8.count ?? 0) <= Self.maximumTargetLength else { throw Problem(.uriTooLong) }
         if let expectation = call.headers[.expect], expectation.lowercased() != "100-continue" {
@@ -84,35 +92,31 @@ struct Responder: HTTPResponder {
         case .tenant(let handler):
             let key = try await authenticator.key(of: call)
             let tenant = key.tenant
+            let actor = authenticator.actor(key.subject == nil ? .key : .token, key, call)
+            known.caller = (tenant, actor)
             // Before its bounds are looked up, its body is read, or anything else is done for it.
-            rate = try gate.take(of: tenant)
-            let (call, actor) = try await authorized(call, with: key, for: route, of: resource, as: .key)
+            known.rate = try gate.take(of: tenant)
+            let call = try await authorized(call, with: key, for: route)
             if let connection = call.connection { try connections.begin(connection, for: tenant) }
             if route.work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
             if route.work == .jobs { try await gate.requireTraffic(of: tenant) }
             return try await AuditActor.$current.withValue(actor) { try await handler(call, tenant) }
         case .admin(let handler):
             let key = try await authenticator.key(of: call)
-            let (call, actor) = try await authorized(call, with: key, for: route, of: resource, as: .operator)
+            let actor = authenticator.actor(.operator, key, call)
+            known.caller = (key.tenant, actor)
+            let call = try await authorized(call, with: key, for: route)
             if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
             return try await AuditActor.$current.withValue(actor) { try await handler(call) }
         }
     }
 
-    /// The call with its key, which may do what the route does, and who makes it.
-    private func authorized(
-        _ call: Call, with key: APIKey, for route: Route, of resource: RouteTable.Resource, as kind: AuditActor.Kind
-    ) async throws -> (Call, AuditActor) {
+    /// The call with its key, which may do what the route does.
+    private func authorized(_ call: Call, with key: APIKey, for route: Route) async throws -> Call {
         var call = call
         call.key = key
-        let actor = authenticator.actor(kind == .key && key.subject != nil ? .token : kind, key, call)
-        do { try await authorization.require(route.access, of: key, for: call) } catch {
-            if let code = (error as? Problem)?.code, code == .scopeRequired || code == .keyBound {
-                audit.note(Self.refusal(call, resource, of: key.tenant, by: actor))
-            }
-            throw error
-        }
-        return (call, actor)
+        try await authorization.require(route.access, of: key, for: call)
+        return call
     }
 
     private func other(_ method: HTTPRequest.Method, of resource: RouteTable.Resource) throws -> Response {
@@ -124,18 +128,25 @@ struct Responder: HTTPResponder {
         return Response(status: .noContent, headers: [.allow: resource.allow])
     }
 
-    /// Notes that a client was refused which has shown no valid key.
-    private func note(_ problem: Problem, _ call: Call, _ resource: RouteTable.Resource?) {
-        guard problem.code == .unauthorized || problem.code == .tooManyFailures else { return }
+    /// Notes that a client was refused: one that has shown no valid key for the service, and one whose key may not do
+    /// it, or has reached a limit, for its tenant.
+    private func note(
+        _ problem: Problem, _ call: Call, _ resource: RouteTable.Resource?,
+        _ caller: (tenant: Tenant.ID, actor: AuditActor)?
+    ) {
+        let (chain, actor): (Tenant.ID, AuditActor)
+        if problem.code == .unauthorized || problem.code == .tooManyFailures {
+            (chain, actor) = (.service, authenticator.actor(.anonymous, nil, call))
+        } else if let caller, problem.limit != nil || problem.code.status == .forbidden {
+            (chain, actor) = caller
+        } else {
+            return
+        }
+        let details = RawJSON(JSONWriter.object { $0.member("code", problem.code.rawValue) })
         audit.note(
-            Self.refusal(call, resource, of: .service, by: authenticator.actor(.anonymous, nil, call)))
-    }
-
-    private static func refusal(
-        _ call: Call, _ resource: RouteTable.Resource?, of chain: Tenant.ID, by actor: AuditActor
-    ) -> AuditEvent {
-        AuditEvent(
-            .refuseRequest, "\(call.request.method.label) \(resource?.path ?? "none")", of: chain, by: actor)
+            AuditEvent(
+                .refuseRequest, "\(call.request.method.label) \(resource?.path ?? "none")", of: chain,
+                details: details, by: actor))
     }
 
     private func problem(for error: any Error, in call: Call) -> Problem {

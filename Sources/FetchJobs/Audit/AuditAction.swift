@@ -23,7 +23,10 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case cancelJobs = "jobs.cancel"
     case suspendJobs = "jobs.suspend"
     case resumeJobs = "jobs.resume"
+    /// Jobs that had failed or were cancelled begin again.
+    case retryJobs = "jobs.retry"
     case removeJobs = "jobs.delete"
+    case removeBlob = "blobs.delete"
 
     case invalidateSession = "sessions.invalidate"
     case removeSession = "sessions.delete"

@@ -43,6 +43,7 @@ package protocol JobStore: Sendable {
     /// Lets failed and cancelled jobs run again, each under its id; their results are forgotten but for the
     /// attempts.
     ///
+    /// - Parameter jobs: Of one tenant.
     /// - Returns: The jobs that wait now. The others have succeeded, are not final, or their session takes no jobs.
     func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID>
 

@@ -148,17 +148,21 @@ package struct PostgresBlobCatalog: BlobCatalog {
                 return try await connection.query(
                     """
                     -- blobs.remove
-                    DELETE FROM blobs b
-                    WHERE b.tenant_id = \(tenant) AND b.id = \(id) AND NOT EXISTS (
-                        SELECT
-                        FROM blob_pins h
-                        LEFT JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
-                        LEFT JOIN results r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
-                        WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id AND r.job_id IS NULL
-                            AND (q.job_id IS NOT NULL OR h.created_at > now() - interval '1 minute')
-                    )
+                    WITH removed AS (
+                        DELETE FROM blobs b
+                        WHERE b.tenant_id = \(tenant) AND b.id = \(id) AND NOT EXISTS (
+                            SELECT
+                            FROM blob_pins h
+                            LEFT JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
+                            LEFT JOIN results r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
+                            WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id AND r.job_id IS NULL
+                                AND (q.job_id IS NOT NULL OR h.created_at > now() - interval '1 minute')
+                        )
+                        RETURNING b.id
+                    ), \(Query.audited(.removeBlob, id.description, of: tenant, when: "removed"))
+                    SELECT id FROM removed
                     """
-                ).affected > 0
+                ).isEmpty == false
             }
         }
         if isRemoved { return .removed }

@@ -3,6 +3,7 @@ import Postgres
 
 extension PostgresJobStore {
     package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
+        guard let tenant = jobs.first?.tenant else { return [] }
         let redriven = try await StoreError.wrap {
             let rows = try await client.query(
                 """
@@ -39,7 +40,9 @@ extension PostgresJobStore {
                     SET state = 'abandoned'
                     FROM removed r
                     WHERE d.tenant_id = r.tenant_id AND d.job_id = r.job_id AND d.state = 'pending'
-                )
+                ), \(Query.audited(
+                    .retryJobs, jobs.count == 1 ? jobs.first?.id.description : nil, of: tenant,
+                    details: .ids(jobs.map(\.id)), when: "removed"))
                 INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, group_id, flow, gate, claim)
                 SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id, r.group_id, r.flow,
                     -- At the gate from the start, so that none of those behind it goes first.

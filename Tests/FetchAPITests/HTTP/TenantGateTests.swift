@@ -29,6 +29,9 @@ import Testing
             #expect(try await call(.get, "/healthz").headers[.rateLimit] == nil)
         }
         #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="requests"} 1"#))
+        let noted = server.audit.all.filter { $0.action == AuditAction.refuseRequest.rawValue }
+        #expect(noted.map(\.object) == ["POST /v1/jobs"] && noted.map(\.chain) == [server.key.tenant])
+        #expect(noted.map(\.details?.text) == [#"{"code":"tooManyRequests"}"#] && noted.map(\.actor) == ["key"])
     }
 
     @Test func `a batch is one request, however many jobs it has`() async throws {

@@ -181,9 +181,14 @@ import Testing
             #expect(cancelled.action == "jobs.cancel" && cancelled.count == 300 && cancelled.object == nil)
             #expect(cancelled.details?.text.contains(jobs[0].id.description) ?? false)
             try await store.cancel([jobs[0].id], of: fixture.tenant, .plainly)
+            #expect(try await store.redrive(jobs).count == 300)
+            #expect(try await store.redrive(jobs).isEmpty)
+            let retried = try #require(try await fixture.entries().last)
+            #expect(retried.action == "jobs.retry" && retried.count == 300)
+            try await store.cancel(jobs.map(\.id), of: fixture.tenant, .plainly)
             #expect(try await store.remove(jobs.map(\.id), of: fixture.tenant).count == 300)
             let entries = try await fixture.entries()
-            #expect(entries.map(\.action) == ["jobs.cancel", "jobs.delete"])
+            #expect(entries.map(\.action) == ["jobs.cancel", "jobs.retry", "jobs.cancel", "jobs.delete"])
         }
     }
 

@@ -50,6 +50,9 @@ import Testing
             // Another tenant has its own room.
             #expect(try await catalog.room(of: .second)?.left == 100)
             #expect(try await catalog.remove(first.id, of: .first) == .removed)
+            let entries = try await fixture.database.client.query(
+                "SELECT FROM audit_entries WHERE action = 'blobs.delete' AND object = \(first.id.description)")
+            #expect(entries.count == 1)
             try await until { try await catalog.room(of: .first)?.left == 60 }
             #expect(try await hasRoom { () throws(StoreError) in _ = try await catalog.add(blob(60), nil) })
         }

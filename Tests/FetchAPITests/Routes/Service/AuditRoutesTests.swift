@@ -86,6 +86,7 @@ import Testing
             #expect(refused.map(\.object) == ["GET /v1/jobs/{id}", "GET /v1/admin/rules"])
             #expect(refused.map(\.actor) == ["anonymous", "operator"])
             #expect(refused.map(\.chain) == [.service, server.key.tenant])
+            #expect(refused.map(\.details?.text) == [#"{"code":"unauthorized"}"#, #"{"code":"scopeRequired"}"#])
             let text = refused.map { entry in
                 String(decoding: JSONWriter.object { entry.write(&$0, isForOperators: true) }, as: UTF8.self)
             }
