@@ -1028,6 +1028,34 @@ WITH (fillfactor='50');
 
 COMMENT ON TABLE public.audit_chains IS 'The ends of each chain. The head is its last entry; the anchor is the last that retention has removed, so that the rest can still be checked';
 
+CREATE TABLE public.audit_sink_positions (
+    sink text NOT NULL,
+    tenant_id bigint NOT NULL,
+    sequence bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.audit_sink_positions IS 'What each of them has: of every chain, the entries up to one';
+
+COMMENT ON COLUMN public.audit_sink_positions.tenant_id IS 'Whose chain it is; 0: that of the service';
+
+COMMENT ON COLUMN public.audit_sink_positions.sequence IS 'The last entry that it has';
+
+CREATE TABLE public.audit_sinks (
+    name text NOT NULL,
+    node_id uuid NOT NULL,
+    lease_until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.audit_sinks IS 'Places outside of the database that get every entry of the audit log. One node at a time writes to each, so that the entries of a chain arrive in its order';
+
+COMMENT ON COLUMN public.audit_sinks.name IS 'Where it is, such as file:/var/log/fetchd/audit.ndjson';
+
+COMMENT ON COLUMN public.audit_sinks.node_id IS 'Who writes to it';
+
+COMMENT ON COLUMN public.audit_sinks.lease_until IS 'When another node may begin to';
+
 CREATE TABLE public.blob_pins (
     tenant_id bigint NOT NULL,
     blob_id uuid NOT NULL,
@@ -2194,6 +2222,12 @@ ALTER TABLE ONLY public.audit_chains
 ALTER TABLE ONLY public.audit_entries
     ADD CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY public.audit_sink_positions
+    ADD CONSTRAINT audit_sink_positions_pkey PRIMARY KEY (sink, tenant_id);
+
+ALTER TABLE ONLY public.audit_sinks
+    ADD CONSTRAINT audit_sinks_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY public.blob_pins
     ADD CONSTRAINT blob_pins_pkey PRIMARY KEY (tenant_id, blob_id, job_id);
 
@@ -2657,6 +2691,9 @@ CREATE TRIGGER keep_all BEFORE TRUNCATE ON public.audit_entries FOR EACH STATEME
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
+ALTER TABLE ONLY public.audit_sink_positions
+    ADD CONSTRAINT audit_sink_positions_sink_fkey FOREIGN KEY (sink) REFERENCES public.audit_sinks(name);
+
 ALTER TABLE ONLY public.dashboard_links
     ADD CONSTRAINT dashboard_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
@@ -2679,6 +2716,8 @@ ALTER TABLE public.attempts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_chains ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.audit_entries ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.audit_sink_positions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.blob_pins ENABLE ROW LEVEL SECURITY;
 
@@ -2723,6 +2762,8 @@ CREATE POLICY of_all ON public.attempts TO fetchd_service, fetchd_reader USING (
 CREATE POLICY of_all ON public.audit_chains TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.audit_entries TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.audit_sink_positions TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.blob_pins TO fetchd_service, fetchd_reader USING (true);
 
@@ -2793,6 +2834,8 @@ CREATE POLICY of_tenant ON public.attempts TO fetchd_tenant USING ((tenant_id = 
 CREATE POLICY of_tenant ON public.audit_chains TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.audit_entries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.audit_sink_positions TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.blob_pins TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 

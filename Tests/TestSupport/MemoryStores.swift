@@ -180,4 +180,6 @@ package final class MemoryReadiness: Readiness {
     package var hasLiveWorker: Bool { isWorking.withLock { $0 } }
 
     package func obstacles() async -> [String] { current.withLock { $0 } }
+
+    package func remarks() async -> [String] { [] }
 }

@@ -58,7 +58,10 @@ package struct AuditEntry: Sendable, Equatable {
     /// - Parameter isForOperators: The reader sees entries of several tenants.
     package func write(_ writer: inout JSONWriter, isForOperators: Bool) {
         writer.member("id", id.description)
-        if isForOperators { writer.member("tenant", tenant) }
+        if isForOperators {
+            writer.member("tenant", tenant)
+            writer.member("chain", chain.rawValue)
+        }
         writer.member("sequence", sequence)
         writer.member("at", at.exact)
         writer.member("until", until?.exact)

@@ -17,14 +17,11 @@ package final class PostgresAuditLog: AuditLog, Service {
 
     private let client: Client
     private let logger: Logger
-    private let onSeal: @Sendable ([AuditEntry]) -> Void
     private let tally = Mutex(AuditTally())
 
-    /// - Parameter onSeal: Is given entries once they have their places, in the order of each chain.
-    package init(client: Client, logger: Logger, onSeal: @escaping @Sendable ([AuditEntry]) -> Void = { _ in }) {
+    package init(client: Client, logger: Logger) {
         self.client = client
         self.logger = logger
-        self.onSeal = onSeal
     }
 
     package func run() async throws {
@@ -127,17 +124,13 @@ package final class PostgresAuditLog: AuditLog, Service {
     ///
     /// - Returns: How many.
     private func seal(_ chain: Tenant.ID) async throws -> Int {
-        let entries = try await client.query(
+        let rows = try await client.query(
             """
             -- audit.seal
-            SELECT \(AuditEntry.columns)
-            FROM seal_audit_entries(\(chain), \(Int32(Self.step))) e
-            LEFT JOIN tenants t ON t.id = e.tenant_id
-            ORDER BY e.sequence
+            SELECT count(*) FROM seal_audit_entries(\(chain), \(Int32(Self.step)))
             """
-        ).map { try AuditEntry(row: $0) }
-        if !entries.isEmpty { onSeal(entries) }
-        return entries.count
+        )
+        return Int(try rows.first?.decode(Int64.self, at: 0) ?? 0)
     }
 
     /// Gives the entries that wait now their places.
@@ -257,12 +250,12 @@ package final class PostgresAuditLog: AuditLog, Service {
 }
 
 extension AuditEntry {
-    fileprivate static let columns: Query = """
+    static let columns: Query = """
         e.id, e.tenant_id, t.name, e.sequence, e.at, e.until, e.count, e.actor, e.key, e.sign_in, e.client, e.request,
         e.action, e.object, e.details, e.hash
         """
 
-    fileprivate init(row: Row) throws {
+    init(row: Row) throws {
         self.init(
             id: try row.decode(at: 0), chain: try row.decode(at: 1), tenant: try row.decode(at: 2),
             sequence: try row.decode(at: 3), at: try row.decode(at: 4), until: try row.decode(at: 5),

@@ -1,6 +1,7 @@
 import FetchAPI
 import FetchEngine
 import FetchJobs
+import FetchStorage
 import Foundation
 import Logging
 
@@ -132,6 +133,14 @@ extension SettingRule {
                 return Set(chosen)
             },
             text: text)
+    }
+}
+
+extension SettingRule where Value == SyslogAddress {
+    static var syslog: Self {
+        SettingRule(
+            description: "unix:PATH or tcp://HOST:PORT, such as unix:/dev/log and tcp://10.0.0.9:601",
+            parse: { SyslogAddress($0) }, text: { "\($0)" })
     }
 }
 

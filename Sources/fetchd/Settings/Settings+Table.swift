@@ -181,7 +181,10 @@ extension Settings {
             "Entries of the audit log that a tenant has at most; the oldest go first."),
         Setting(
             "audit.file", \.auditFile, .absolutePath, default: "none",
-            "A file that entries of the audit log are added to as well, one JSON text a line."),
+            "A file that gets every entry of the audit log, one JSON text a line; it may be moved away at any time."),
+        Setting(
+            "audit.syslog", \.auditSyslog, .syslog, default: "none",
+            "A syslog daemon that gets every entry of the audit log, one JSON text a message."),
     ]
 
     private static let webhooks: [Setting] = [

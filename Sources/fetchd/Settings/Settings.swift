@@ -63,8 +63,10 @@ struct Settings: Sendable, CustomStringConvertible {
     var session = SessionConfiguration.default
     var cache = CacheEvictor.Configuration()
     var retention = Retention()
-    /// Where entries of the audit log are written too, one JSON text a line; nil for nowhere.
+    /// The file that gets the entries of the audit log; nil for none.
     var auditFile: String?
+    /// The syslog daemon that gets them; nil for none.
+    var auditSyslog: SyslogAddress?
     /// The limits of tenants that have none of their own.
     ///
     /// The request rate is more than a tenant gets answered by two processors, so that it bounds a flood of requests
@@ -223,6 +225,14 @@ struct Settings: Sendable, CustomStringConvertible {
         guard nodeURL == nil, !["0.0.0.0", "::", "*"].contains(server.host) else { return nodeURL }
         let host = server.host.contains(":") ? "[\(server.host)]" : server.host
         return "\(scheme)://\(host):\(port)"
+    }
+
+    /// Where entries of the audit log go beside the database.
+    var auditSinks: [any AuditSink] {
+        let sinks: [(any AuditSink)?] = [
+            auditFile.map { AuditFile(path: $0) }, auditSyslog.map { AuditSyslog($0) },
+        ]
+        return sinks.compactMap(\.self)
     }
 
     /// How the server is reached.

@@ -79,8 +79,10 @@ private struct RunningNode {
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
         try await limiters.refresh()
-        let auditFile = settings.auditFile.map { AuditFile(path: $0, logger: logger) }
-        let audit = PostgresAuditLog(client: database.client, logger: logger) { auditFile?.append($0) }
+        let audit = PostgresAuditLog(client: database.client, logger: logger)
+        let auditFollowers = settings.auditSinks.map { sink in
+            AuditFollower(sink: sink, client: database.client, node: id, metrics: metrics, logger: logger)
+        }
         let stores = PostgresSessionResources(
             client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
             audit: audit,
@@ -241,7 +243,7 @@ private struct RunningNode {
                 nodeClient: tls.client,
                 readiness: NodeReadiness(
                     client: database.client, intake: intake,
-                    resources: NodeResources(directory: settings.dataDirectory)),
+                    resources: NodeResources(directory: settings.dataDirectory), auditFollowers: auditFollowers),
                 metrics: metrics,
                 checkWebhookURL: egressGuard.refuseEndpoint,
                 checkTarget: egressGuard.judge,
@@ -271,7 +273,8 @@ private struct RunningNode {
             ephemeral, completionNotifier, scheduler, courier,
             notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner, server,
         ]
-        services = database.clients + others
+        // The log gives the last entries their places before their followers hand them over.
+        services = database.clients + auditFollowers + others
     }
 
     /// The descriptors for transfers, reported by metrics and, when they are not enough, by the log.
@@ -331,6 +334,7 @@ private struct NodeReadiness: FetchJobs.Readiness {
     let client: Client
     let intake: NodeIntake
     let resources: NodeResources
+    let auditFollowers: [AuditFollower]
 
     func overload(for tenant: Tenant.ID) -> Overload? {
         resources.overload ?? (intake.delays.areTooLong(for: tenant) ? .queueOld : nil)
@@ -347,5 +351,11 @@ private struct NodeReadiness: FetchJobs.Readiness {
         // results.
         if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
         return obstacles
+    }
+
+    func remarks() async -> [String] {
+        var remarks: [String] = []
+        for follower in auditFollowers { if let remark = await follower.remark { remarks.append(remark) } }
+        return remarks
     }
 }

@@ -24,6 +24,11 @@ struct ServiceRoutes: Sendable {
         guard obstacles.isEmpty else {
             throw Problem(.notReady, obstacles.joined(separator: " ")).retrying(after: 1)
         }
-        return .json { $0.member("status", "ready") }
+        let remarks = await readiness.remarks()
+        return .json { writer in
+            writer.member("status", "ready")
+            guard !remarks.isEmpty else { return }
+            writer.member("remarks", array: { writer in for remark in remarks { writer.value(remark) } })
+        }
     }
 }
