@@ -223,6 +223,7 @@ package struct Server: Service {
             gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
             readiness: ports.readiness,
             audit: ports.audit,
+            uses: DailyUses(audit: ports.audit),
             counts: RequestCounts(registry: ports.metrics)
         )
     }

@@ -28,6 +28,7 @@ struct Responder: HTTPResponder {
     let gate: TenantGate
     let readiness: any Readiness
     let audit: any AuditLog
+    let uses: DailyUses
     let counts: RequestCounts
 
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
@@ -94,6 +95,7 @@ struct Responder: HTTPResponder {
             let tenant = key.tenant
             let actor = authenticator.actor(key.subject == nil ? .key : .token, key, call)
             known.caller = (tenant, actor)
+            uses.note(actor, of: tenant)
             // Before its bounds are looked up, its body is read, or anything else is done for it.
             known.rate = try gate.take(of: tenant)
             let call = try await authorized(call, with: key, for: route)
@@ -105,6 +107,7 @@ struct Responder: HTTPResponder {
             let key = try await authenticator.key(of: call)
             let actor = authenticator.actor(.operator, key, call)
             known.caller = (key.tenant, actor)
+            uses.note(actor, of: key.tenant)
             let call = try await authorized(call, with: key, for: route)
             if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
             return try await AuditActor.$current.withValue(actor) { try await handler(call) }

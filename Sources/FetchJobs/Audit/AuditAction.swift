@@ -3,6 +3,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case makeKey = "keys.create"
     case rotateKey = "keys.rotate"
     case revokeKey = "keys.revoke"
+    /// A key or token was used, for the first time on a day from a network.
+    case useKey = "keys.use"
 
     case setCredential = "credentials.set"
     case removeCredential = "credentials.delete"

@@ -30,7 +30,7 @@ import Testing
             try await server.audit.record(event(.cancelJobs, "mine", of: server.key.tenant))
             try await server.audit.record(event(.cancelJobs, "yours", of: Tenant.ID(rawValue: 99)))
             try await server.audit.record(event(.replaceRules, "ours", of: .service))
-            let page = try await tenant(.get, "/v1/audit")
+            let page = try await tenant(.get, "/v1/audit?action=jobs.*")
             #expect(page.json?["data"]?.count == 1 && page.json?["data"]?[0]?["object"]?.string == "mine")
             #expect(page.json?["data"]?[0]?["tenant"] == nil)
             #expect(try await tenant(.get, "/v1/audit?tenant=default").problem == .invalidParameter)
@@ -76,6 +76,38 @@ import Testing
             #expect(report.json?["isIntact"]?.bool == true)
             #expect(report.json?["chains"]?.count == 2, "the tenant's, and the service's: an operator has read")
         }
+    }
+
+    // Proves: SEC-61.
+    @Test func `the use of a key is noted once a day for each network`() async throws {
+        try await test { server, admin, tenant in
+            for _ in 0..<3 {
+                _ = try await tenant(.get, "/v1/jobs")
+                _ = try await admin(.get, "/v1/admin/rules")
+            }
+            let used = server.audit.all.filter { $0.action == AuditAction.useKey.rawValue }
+            #expect(
+                used.map(\.actor) == ["key", "operator"] && used.map(\.chain) == [server.key.tenant, server.key.tenant])
+            #expect(used.allSatisfy { $0.object == $0.key && $0.key?.hasPrefix("key_") == true })
+        }
+        let log = MemoryAuditLog()
+        let uses = DailyUses(audit: log)
+        let start = Timestamp(microseconds: 86_400_000_000 * 20_000)
+        for (client, hours) in [("192.0.2.1", 0), ("192.0.2.1", 23), ("192.0.2.2", 23), ("192.0.2.1", 24)] {
+            uses.note(
+                AuditActor(.key, key: "key_a", client: client), of: .first,
+                at: start.advanced(by: .seconds(hours * 3600)))
+        }
+        #expect(log.all.map(\.client) == ["192.0.2.1", "192.0.2.2", "192.0.2.1"])
+    }
+
+    @Test func `as many keys as anybody likes fill neither the log nor the memory`() {
+        let log = MemoryAuditLog()
+        let uses = DailyUses(audit: log)
+        for number in 0..<2 * DailyUses.maximum {
+            uses.note(AuditActor(.token, key: "issuer \(number)"), of: .first, at: Timestamp(microseconds: 0))
+        }
+        #expect(log.all.count == DailyUses.maximum)
     }
 
     @Test func `refused requests are noted by their route, never by what they sent`() async throws {
