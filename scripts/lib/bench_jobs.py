@@ -1,20 +1,23 @@
 """Measures what jobs cost beside the transfers they make, and writes bench-jobs.json.
 
-    scripts/bench-jobs [--quick] [--rounds N] [--only bodies,flat,slow,stores,cached] [--output FILE]
+    scripts/bench-jobs [--quick] [--rounds N] [--only bodies,flat,slow,crowded,stores,cached] [--output FILE]
 
 One service over a durable PostgreSQL, one nginx, all on loopback. Bodies: one download and one upload job of 1 GiB
 beside the curl command; only the service's own process is counted. Flat: 10 GiB both ways, and how much the service
-grows. Slow: downloads that crawl at 1 KB/s, what each holds of memory, and what the API answers meanwhile. Stores: jobs
+grows. Slow: downloads that crawl at 1 KB/s, what each holds of memory, and what the API answers meanwhile. Crowded: as
+many loads as there are slots, of origins that send a byte a second, a deep queue behind them, and what the API answers
+before and meanwhile: a job's state, a submission, the health. Stores: jobs
 whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are given 1 KB from the
 cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not).
 """
 import argparse
+import json
 import os
 import threading
 import time
 
-from binaries import build
-from figures import timed
+from binaries import LOAD, build
+from figures import measure, timed
 from job_bench import JobBench, report, run_parts
 from processes import ROOT, Failed, run_as
 
@@ -25,11 +28,17 @@ class Plan:
         self.bulk_bytes = (128 if quick else 1024) << 20
         self.flat_bytes = (1 if quick else 10) << 30
         self.slow_jobs = 500 if quick else 9_000
+        self.waiting_jobs = 5_000 if quick else 100_000
         self.store_jobs = 4_000 if quick else 20_000
+
+
+CROWD = 5_000
 
 
 class Bench(JobBench):
     """The parts."""
+
+    settings = {"crowded": {"WORKER_CONCURRENCY": str(CROWD)}}
 
     def bodies(self):
         url, put, here = f"{self.origin.url}/big.bin", f"{self.origin.url}/put/", self.scratch / "curl.bin"
@@ -93,6 +102,39 @@ class Bench(JobBench):
         self.figures.add(slow_p99Ms=self.ask(job))
         self.figures.add(slow_cpuPercent=(self.cpu() - used) / (time.monotonic() - begin) * 100)
 
+    def crowded(self):
+        """Every slot has a load that will not end, and more jobs wait than could ever run."""
+        self.warm()
+        job = self.call("GET", "/v1/jobs?limit=1")["data"][0]["id"]
+        submission = self.scratch / "job.json"
+        submission.write_text(json.dumps({"request": {"url": f"{self.origin.url}/1k"}}))
+        self.settle()
+        self.front("Idle", job, submission)
+        spec = {"request": {"url": self.origin.crawl_url}}
+        for _ in range((CROWD + self.plan.waiting_jobs) // 500):
+            self.submit([spec] * 500)
+        running = "(SELECT count(*) FROM queue WHERE node_id IS NOT NULL)"
+        self.database.wait_until("fetchd", f"{running} >= {CROWD}", 120, f"{CROWD} loads are not running")
+        time.sleep(3)
+        self.settle()
+        used, begin = self.cpu(), time.monotonic()
+        self.front("", job, submission)
+        self.figures.add(crowded_cpuPercent=(self.cpu() - used) / (time.monotonic() - begin) * 100,
+                         crowded_residentMB=self.status("VmRSS"), crowded_running=CROWD,
+                         crowded_waiting=self.plan.waiting_jobs)
+
+    def front(self, when, job, submission):
+        """What the API answers, 200 requests a second of each kind, one kind after the other."""
+        ways = {"job": [f"{self.service.url}/v1/jobs/{job}"],
+                "submit": ["-m", "POST", "-b", submission, "-H", "Content-Type: application/json",
+                           f"{self.service.url}/v1/jobs"],
+                "health": [f"{self.service.url}/healthz"]}
+        for name, way in ways.items():
+            found = measure([LOAD, "-n", 4000, "-c", 4, "-r", 200, "-t", 60, "-H", f"Authorization: Bearer {self.key}",
+                             *way])
+            self.figures.add(**{f"crowded_{name}{when}P50Ms": found["p50_ms"],
+                                f"crowded_{name}{when}P99Ms": found["p99_ms"]})
+
     def stores(self):
         """The same jobs in a session that has nothing to send, and in one that sends cookies and a password."""
         plain = self.call("POST", "/v1/sessions", {"kind": "default"})["id"]
@@ -149,6 +191,9 @@ RATIOS = [
     ("upload.wallRatio", "upload.wallSeconds", "upload.curlWallSeconds"),
     ("upload.cpuRatio", "upload.cpuSeconds", "upload.curlCpuSeconds"),
     ("slow.p99Ratio", "slow.p99Ms", "slow.idleP99Ms"),
+    ("crowded.jobP99Ratio", "crowded.jobP99Ms", "crowded.jobIdleP99Ms"),
+    ("crowded.submitP99Ratio", "crowded.submitP99Ms", "crowded.submitIdleP99Ms"),
+    ("crowded.healthP99Ratio", "crowded.healthP99Ms", "crowded.healthIdleP99Ms"),
     ("cached.cpuRatio", "cached.hitCpuUs", "cached.bareCpuUs"),
 ]
 
@@ -156,7 +201,7 @@ RATIOS = [
 def main():
     parser = argparse.ArgumentParser(prog="bench-jobs", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default="bodies,flat,slow,stores,cached", help="parts, comma separated")
+    parser.add_argument("--only", default="bodies,flat,slow,crowded,stores,cached", help="parts, comma separated")
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
     parser.add_argument("--output", default=ROOT / "bench-jobs.json")
     options = parser.parse_args()

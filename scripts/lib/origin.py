@@ -8,9 +8,9 @@ from processes import ROOT, free_ports, is_listening, program, run, stop, wait_u
 
 
 class Origin:
-    """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json, /go (to /1k), /ask and /slow (1 KB/s).
+    """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json, /go (to /1k) and /ask, over TLS too.
 
-    All but that over TLS too.
+    And by a server of its own /slow (1 KB/s) and /crawl (1 B/s).
     """
 
     def __init__(self, directory, big_bytes):
@@ -35,6 +35,10 @@ class Origin:
     @property
     def slow_url(self):
         return f"http://127.0.0.1:{self.slow_port}/slow"
+
+    @property
+    def crawl_url(self):
+        return f"http://127.0.0.1:{self.slow_port}/crawl"
 
     def __enter__(self):
         www = self.directory / "www"
