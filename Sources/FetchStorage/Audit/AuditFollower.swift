@@ -63,12 +63,13 @@ package actor AuditFollower: Service {
     package func follow() async -> Duration {
         do {
             var batches = 0
-            while try await isMine() {
-                let entries = try await positions.entries(after: last)
+            while case let turn = try await turn(), turn != .others {
+                let entries = turn == .nothing ? [] : try await positions.entries(after: last)
                 guard !entries.isEmpty else {
                     fault = nil
                     backlog.set(0)
-                    return Self.interval
+                    // An idle service asks the database for little.
+                    return batches > 0 ? Self.interval : Self.renewal
                 }
                 try await hand(over: entries)
                 batches += 1
@@ -97,9 +98,18 @@ package actor AuditFollower: Service {
         last = entries.last?.chain
     }
 
-    /// Whether this node writes to the sink; asks the database now and then.
-    private func isMine() async throws -> Bool {
-        if let renewsAt, ContinuousClock.now < renewsAt { return true }
+    private enum Turn {
+        /// Another node writes to the sink.
+        case others
+        /// This one does, and there is nothing to write.
+        case nothing
+        /// This one does, and there may be something.
+        case own
+    }
+
+    /// Whose turn it is to write to the sink; asks the database now and then.
+    private func turn() async throws -> Turn {
+        if let renewsAt, ContinuousClock.now < renewsAt { return .own }
         let counts = try await positions.backlog()
         backlog.set(Int(counts.waiting))
         if counts.lost > lost {
@@ -110,7 +120,8 @@ package actor AuditFollower: Service {
         lost = counts.lost
         let isMine = try await positions.claim()
         renewsAt = isMine ? .now + Self.renewal : nil
-        return isMine
+        guard isMine else { return .others }
+        return counts.waiting > 0 ? .own : .nothing
     }
 
     private func at(_ error: any Error) -> Logger.Metadata { ["sink": "\(sink.name)", "error": "\(error)"] }

@@ -14,6 +14,8 @@ package final class PostgresAuditLog: AuditLog, Service {
     /// How many such statements a reader waits for.
     private static let maximumSteps = 20
     private static let interval = Duration.seconds(1)
+    /// How long it is until the next look when there was nothing.
+    private static let idleInterval = Duration.seconds(5)
 
     private let client: Client
     private let logger: Logger
@@ -26,22 +28,35 @@ package final class PostgresAuditLog: AuditLog, Service {
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
+            var looksAt = ContinuousClock.now
             while !Task.isCancelled {
-                await self.tidy()
+                let isDue = ContinuousClock.now >= looksAt
+                if await self.tidy(looks: isDue) {
+                    looksAt = .now
+                } else if isDue {
+                    looksAt = .now + Self.idleInterval
+                }
                 try? await Task.sleep(for: Self.interval)
             }
         }
         // What stops after this has nothing more to tell.
-        await tidy(isLast: true)
+        _ = await tidy(isLast: true)
     }
 
     /// Writes what was noted, and gives entries their places.
-    private func tidy(isLast: Bool = false) async {
+    ///
+    /// - Parameter looks: Whether it looks for entries when it has written none itself.
+    /// - Returns: Whether there were any, so that there may be more soon.
+    private func tidy(isLast: Bool = false, looks: Bool = true) async -> Bool {
         do {
-            try await writeNotes(isLast: isLast)
-            for chain in try await waiting() { _ = try await seal(chain) }
+            let hasWritten = try await writeNotes(isLast: isLast)
+            guard looks || hasWritten else { return false }
+            let chains = try await waiting()
+            for chain in chains { _ = try await seal(chain) }
+            return !chains.isEmpty
         } catch {
             logger.warning("the audit log lags behind", metadata: ["error": "\(error)"])
+            return true
         }
     }
 
@@ -55,11 +70,15 @@ package final class PostgresAuditLog: AuditLog, Service {
     package func note(_ event: AuditEvent) { tally.withLock { $0.add(event, at: .now) } }
 
     /// Writes what was noted and is due.
-    package func writeNotes(isLast: Bool = false, at now: Timestamp = .now) async throws(StoreError) {
+    ///
+    /// - Returns: Whether there was anything.
+    @discardableResult
+    package func writeNotes(isLast: Bool = false, at now: Timestamp = .now) async throws(StoreError) -> Bool {
         let due = tally.withLock { $0.due(at: now, isLast: isLast) }
-        guard !due.isEmpty else { return }
+        guard !due.isEmpty else { return false }
         do {
             try await insert(due)
+            return true
         } catch {
             tally.withLock { $0.putBack(due) }
             throw StoreError(error)
