@@ -24,7 +24,8 @@ package struct OriginQueue: Sendable {
         package var limiter: Limiter.Address { Limiter.Address(tenant: tenant, kind: .host, key: host) }
     }
 
-    /// How many jobs a node takes at first, before it is known how many are answered.
+    /// How many jobs a node takes at first, before it is known how many are answered; where there are nearly as many
+    /// connections or more, a quarter of it beyond these.
     package static let capacity = 512
     /// How long a node looks at an origin queue before it judges it.
     package static let window = Duration.milliseconds(500)
@@ -34,7 +35,10 @@ package struct OriginQueue: Sendable {
     private static let maximumStreams = 100
 
     /// How many connections jobs may have, on all nodes together.
-    package var maximum = 6
+    package var maximum = 6 {
+        // Loads that take their time must not keep others from connections that are free.
+        didSet { if count < room { isFull = false } }
+    }
     package var isMultiplexing = false
     /// Whether the limit is kept for all nodes by the gate of the limiter.
     package var isCounted = false
@@ -56,14 +60,16 @@ package struct OriginQueue: Sendable {
         return max(ended, endedBefore) >= 50 ? maximum + Self.ahead : maximum
     }
 
+    private var room: Int { max(Self.capacity, maximum + Self.capacity / 4) }
+
     package mutating func add() {
         count += 1
-        if count >= Self.capacity { isFull = true }
+        if count >= room { isFull = true }
     }
 
     package mutating func remove() {
         count -= 1
-        if count <= Self.capacity * 3 / 4 { isFull = false }
+        if count <= room - Self.capacity / 4 { isFull = false }
     }
 
     package mutating func begin() { loading += 1 }

@@ -41,7 +41,7 @@ extension Slots {
         guard job.originQueue != nil else { return true }
         let begins = state.withLock { state in
             if let index = state.index(of: stop) {
-                state.origins[index].queue.maximum = maximum
+                state.setMaximum(maximum, of: index)
                 state.origins[index].queue.isCounted = isCounted
             }
             return state.beginIfFree(stop)

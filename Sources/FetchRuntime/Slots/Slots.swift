@@ -299,14 +299,25 @@ extension Slots.State {
         return index
     }
 
+    mutating func setMaximum(_ maximum: Int, of index: Int) {
+        let wasFull = origins[index].queue.isFull
+        origins[index].queue.maximum = maximum
+        if wasFull { noteRoom(in: index) }
+    }
+
+    /// An origin queue that was full may not be any more.
+    private mutating func noteRoom(in index: Int) {
+        let tenant = origins[index].key.tenant
+        guard !origins[index].queue.isFull else { return }
+        full[tenant, default: 1] -= 1
+        if full[tenant] == 0 { full[tenant] = nil }
+    }
+
     mutating func leave(_ index: Int) {
         let wasFull = origins[index].queue.isFull
         origins[index].queue.remove()
         let key = origins[index].key
-        if wasFull, !origins[index].queue.isFull {
-            full[key.tenant, default: 1] -= 1
-            if full[key.tenant] == 0 { full[key.tenant] = nil }
-        }
+        if wasFull { noteRoom(in: index) }
         guard origins[index].queue.count == 0 else { return }
         indices[key] = nil
         unused.append(index)

@@ -54,6 +54,20 @@ import Testing
         #expect(!queue.isFull)
     }
 
+    @Test func `as many connections as there are have loads, be there more of them than a queue takes at first`() {
+        var queue = OriginQueue(at: start)
+        for _ in 0..<OriginQueue.capacity { queue.add() }
+        #expect(queue.isFull)
+        queue.maximum = 1000
+        #expect(!queue.isFull)
+        for _ in OriginQueue.capacity..<1000 + OriginQueue.capacity / 4 - 1 { queue.add() }
+        #expect(!queue.isFull)
+        queue.add()
+        #expect(queue.isFull)
+        for _ in 1...OriginQueue.capacity / 4 { queue.remove() }
+        #expect(!queue.isFull && queue.count == 1000)
+    }
+
     @Test func `while others wait, so many are let in as there are connections, on one node also what is answered`() {
         var queue = OriginQueue(at: start)
         queue.maximum = 5

@@ -154,4 +154,13 @@ import Testing
         #expect(offer.room.of(.first) == 0)
         #expect(offer.room.of(.second) > 0)
     }
+    @Test func `there is room again when a job says that its origin has more connections than the queue was for`()
+        async throws
+    {
+        let (slots, jobs) = try queue(OriginQueue.capacity)
+        slots.noteBacklog()
+        #expect(await enter(slots, jobs[0], maximum: 1000))
+        let offer = try #require(slots.reserveForClaim(maximum: 8))
+        #expect(offer.room.of(.first) > 0)
+    }
 }
