@@ -38,7 +38,7 @@ CROWD = 5_000
 class Bench(JobBench):
     """The parts."""
 
-    settings = {"crowded": {"WORKER_CONCURRENCY": str(CROWD)}}
+    settings = {"crowded": {"WORKER_CONCURRENCY": str(CROWD), "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "10000"}}
 
     def bodies(self):
         url, put, here = f"{self.origin.url}/big.bin", f"{self.origin.url}/put/", self.scratch / "curl.bin"
@@ -110,9 +110,9 @@ class Bench(JobBench):
         submission.write_text(json.dumps({"request": {"url": f"{self.origin.url}/1k"}}))
         self.settle()
         self.front("Idle", job, submission)
-        spec = {"request": {"url": self.origin.crawl_url}}
+        specs = [{"request": {"url": url}} for url in self.origin.crawl_urls]
         for _ in range((CROWD + self.plan.waiting_jobs) // 500):
-            self.submit([spec] * 500)
+            self.submit([specs[number % len(specs)] for number in range(500)])
         running = "(SELECT count(*) FROM queue WHERE node_id IS NOT NULL)"
         self.database.wait_until("fetchd", f"{running} >= {CROWD}", 120, f"{CROWD} loads are not running")
         time.sleep(3)

@@ -10,8 +10,10 @@ from processes import ROOT, free_ports, is_listening, program, run, stop, wait_u
 class Origin:
     """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json, /go (to /1k) and /ask, over TLS too.
 
-    And by a server of its own /slow (1 KB/s) and /crawl (1 B/s).
+    And by a server of its own /slow (1 KB/s) and, at several addresses, /crawl (1 B/s).
     """
+
+    crawl_addresses = tuple(f"127.0.1.{number}" for number in range(1, 17))
 
     def __init__(self, directory, big_bytes):
         self.directory = pathlib.Path(directory)
@@ -37,8 +39,9 @@ class Origin:
         return f"http://127.0.0.1:{self.slow_port}/slow"
 
     @property
-    def crawl_url(self):
-        return f"http://127.0.0.1:{self.slow_port}/crawl"
+    def crawl_urls(self):
+        """Those of several origins: a node takes so many jobs of one at most."""
+        return [f"http://{address}:{self.slow_port}/crawl" for address in self.crawl_addresses]
 
     def __enter__(self):
         www = self.directory / "www"
@@ -62,6 +65,8 @@ class Origin:
         template = (ROOT / "Benchmarks/origin.nginx.conf").read_text()
         user = "user www-data;" if os.geteuid() == 0 else ""
         for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory), "@PORT@": str(self.port),
+                            "@CRAWL_LISTENS@": "\n".join(f"    listen {address}:@SLOW_PORT@ backlog=4096;"
+                                                                for address in self.crawl_addresses),
                             "@SLOW_PORT@": str(self.slow_port), "@TLS_PORT@": str(self.tls_port)}.items():
             template = template.replace(word, value)
         configuration = self.directory / "nginx.conf"
