@@ -63,6 +63,21 @@ package final class MemorySignInStore: SignInStore {
         return signIn
     }
 
+    package func begin(
+        _ id: SignIn.ID, of subject: TokenSubject, as role: Role, forTenant tenant: String, for lifetime: Duration
+    ) async throws(StoreError) -> SignIn? {
+        let signIn = state.withLock { state -> SignIn? in
+            guard let owner = state.tenants[tenant] else { return nil }
+            let signIn = SignIn(
+                id: id, tenant: owner, role: role, key: nil, subject: subject.description,
+                expiresAt: .now.advanced(by: lifetime))
+            state.signIns[id] = signIn
+            return signIn
+        }
+        if let signIn { try await audit.record(AuditEvent(.signIn, subject.description, of: signIn.tenant)) }
+        return signIn
+    }
+
     package func signIn(_ id: SignIn.ID) async throws(StoreError) -> SignIn? {
         let found = state.withLock { state in
             state.lookups += 1

@@ -11,15 +11,18 @@ package struct SignIn: Sendable, Equatable {
     package let id: ID
     package let tenant: Tenant.ID
     package let role: Role
-    /// The key that it began with, and ends with; nil when it began with a link.
+    /// The key that it began with, and ends with; nil when it began with a link, or at an identity provider.
     package let key: APIKey.ID?
+    /// Whom an identity provider has signed in, as ``TokenSubject/description``; nil when none has.
+    package let subject: String?
     package let expiresAt: Timestamp
 
-    package init(id: ID, tenant: Tenant.ID, role: Role, key: APIKey.ID?, expiresAt: Timestamp) {
+    package init(id: ID, tenant: Tenant.ID, role: Role, key: APIKey.ID?, subject: String? = nil, expiresAt: Timestamp) {
         self.id = id
         self.tenant = tenant
         self.role = role
         self.key = key
+        self.subject = subject
         self.expiresAt = expiresAt
     }
 }

@@ -20,6 +20,16 @@ package protocol SignInStore: Sendable {
     /// - Returns: Nil when there is no such link, it was used, or its time is over.
     func begin(_ id: SignIn.ID, with link: SignInLink, for lifetime: Duration) async throws(StoreError) -> SignIn?
 
+    /// Begins a sign-in of somebody whom an identity provider has signed in.
+    ///
+    /// - Parameters:
+    ///   - tenant: The name of a tenant.
+    ///   - lifetime: How long it lasts.
+    /// - Returns: Nil when there is no such tenant.
+    func begin(
+        _ id: SignIn.ID, of subject: TokenSubject, as role: Role, forTenant tenant: String, for lifetime: Duration
+    ) async throws(StoreError) -> SignIn?
+
     /// The sign-in of this id; nil when it is over: signed out or expired, or its key is revoked or has expired.
     func signIn(_ id: SignIn.ID) async throws(StoreError) -> SignIn?
 

@@ -70,6 +70,29 @@ package struct PostgresSignInStore: SignInStore {
         }
     }
 
+    package func begin(
+        _ id: SignIn.ID, of subject: TokenSubject, as role: Role, forTenant tenant: String, for lifetime: Duration
+    ) async throws(StoreError) -> SignIn? {
+        try await StoreError.wrap {
+            let name = subject.description
+            let rows = try await client.query(
+                """
+                -- signIns.beginElsewhere
+                WITH s AS (
+                    INSERT INTO dashboard_sign_ins (tenant_id, id, subject, role, expires_at)
+                    SELECT t.id, \(id), \(name), \(role), now() + \(lifetime)
+                    FROM tenants t
+                    WHERE t.name = \(tenant)
+                    RETURNING *
+                ), \(Query.audited(.signIn, name, details: .details(of: role), ofTenantIn: "s"))
+                SELECT \(Self.columns)
+                FROM s
+                """
+            )
+            return try rows.first.map { try SignIn(row: $0) }
+        }
+    }
+
     private static func redeem(
         _ redemption: Redemption, _ client: Client, _ keys: ServiceKeys
     ) async throws -> SignIn? {
@@ -132,7 +155,7 @@ package struct PostgresSignInStore: SignInStore {
                 WHERE \(Self.isLive)
                 ORDER BY s.id
                 """
-            ).map { (try SignIn(row: $0), try $0.decode(at: 5)) }
+            ).map { (try SignIn(row: $0), try $0.decode(at: 6)) }
         }
     }
 
@@ -204,7 +227,7 @@ package struct PostgresSignInStore: SignInStore {
         """
 
     /// Of a row `s`.
-    private static let columns: Query = "s.id, s.tenant_id, s.role, s.key_id, s.expires_at"
+    private static let columns: Query = "s.id, s.tenant_id, s.role, s.key_id, s.subject, s.expires_at"
 }
 
 extension Role: PostgresValue {}
@@ -213,7 +236,7 @@ extension SignIn {
     fileprivate init(row: Row) throws {
         self.init(
             id: try row.decode(at: 0), tenant: try row.decode(at: 1), role: try row.decode(at: 2),
-            key: try row.decode(at: 3), expiresAt: try row.decode(at: 4))
+            key: try row.decode(at: 3), subject: try row.decode(at: 4), expiresAt: try row.decode(at: 5))
     }
 }
 

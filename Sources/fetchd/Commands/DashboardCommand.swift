@@ -65,7 +65,8 @@ struct DashboardCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "sign-ins", abstract: "Lists who is signed in to the dashboard, the oldest first.",
-            discussion: "A line has the sign-in, its tenant, its role, the key that it began with, and its latest end.")
+            discussion: "A line has the sign-in, its tenant, its role, the key that it began with, or \"link\", or the "
+                + "provider and whom that has signed in, and its latest end.")
 
         @OptionGroup var options: SettingsOptions
 
@@ -73,7 +74,7 @@ struct DashboardCommand: AsyncParsableCommand {
             try await ExitError.reporting {
                 try await DashboardCommand.withStore(try options.settings()) { store in
                     for (signIn, tenant) in try await store.all() {
-                        let origin = signIn.key?.description ?? "link"
+                        let origin = signIn.key?.description ?? signIn.subject ?? "link"
                         print("\(signIn.id)  \(tenant)  \(signIn.role.rawValue)  \(origin)  until \(signIn.expiresAt)")
                     }
                 }

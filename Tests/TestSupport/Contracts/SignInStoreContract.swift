@@ -52,6 +52,19 @@ package enum SignInStoreContract {
             return compare("first", first?.role, .admin) + compare("key", first?.key == nil, true)
                 + compare("second", second, nil) + compare("found", found, first)
         },
+        Clause("somebody whom a provider has signed in is known by that, for a tenant that there is") { subject in
+            let person = TokenSubject(issuer: "https://login.example", subject: "ada")
+            let link = try await subject.signIns.makeLink(as: .admin, forTenant: "linked", lifetime: .seconds(60))
+            let tenant = try await subject.signIns.begin(SignIn.ID(), with: link, for: hours)?.tenant
+            let id = SignIn.ID()
+            let begun = try await subject.signIns.begin(id, of: person, as: .viewer, forTenant: "linked", for: hours)
+            let found = try await subject.signIns.signIn(id)
+            let other = try await subject.signIns.begin(
+                SignIn.ID(), of: person, as: .viewer, forTenant: "nobody", for: hours)
+            return compare("begun", begun?.subject, "https://login.example ada")
+                + compare("tenant", begun?.tenant, tenant) + compare("role", begun?.role, .viewer)
+                + compare("found", found, begun) + compare("of no tenant", other, nil)
+        },
         Clause("of many who use a link at once, one is signed in") { subject in
             let link = try await subject.signIns.makeLink(as: .viewer, forTenant: "linked", lifetime: .seconds(60))
             let count = try await withThrowingTaskGroup(of: SignIn?.self) { group in
