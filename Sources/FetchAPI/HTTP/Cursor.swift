@@ -34,8 +34,10 @@ struct Cursor<Kind: IdentifierKind> {
 
 /// Texts that clients hand back as they got them, safe in a URL: base64url without padding.
 enum OpaqueText {
-    static func write(_ text: String) -> String {
-        Data(text.utf8).base64EncodedString()
+    static func write(_ text: String) -> String { write(Array(text.utf8)) }
+
+    static func write(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 

@@ -7,9 +7,10 @@ import Synchronization
 /// The keys of the issuer as they were read last: a source that is away takes nothing away.
 ///
 /// They are read at the start, then in intervals, and earlier for a token that names a key which is not known: once a
-/// minute at most, however many such tokens come.
+/// minute at most, or in what its maker sets, however many such tokens come.
 final class KnownIssuerKeys: Service {
-    static let shortestInterval = Duration.seconds(60)
+    /// When keys that could not be read are tried again, though nobody wants them.
+    private static let retryInterval = Duration.seconds(60)
     /// How long a request waits for keys that are just being read.
     private static let patience = Duration.seconds(5)
 
@@ -25,14 +26,21 @@ final class KnownIssuerKeys: Service {
 
     private let load: @Sendable () async throws -> [UInt8]
     private let interval: Duration
+    private let shortestInterval: Duration
     private let logger: Logger
     private let clock = ContinuousClock()
     private let state = Mutex(State())
     private let wanted = Condition()
 
-    /// - Parameter load: Reads the text of the set.
-    init(interval: Duration, logger: Logger, load: @escaping @Sendable () async throws -> [UInt8]) {
+    /// - Parameters:
+    ///   - shortest: The least time between two readings that tokens have wanted.
+    ///   - load: Reads the text of the set.
+    init(
+        interval: Duration, shortest: Duration = .seconds(60), logger: Logger,
+        load: @escaping @Sendable () async throws -> [UInt8]
+    ) {
         self.interval = interval
+        shortestInterval = shortest
         self.logger = logger
         self.load = load
     }
@@ -40,7 +48,7 @@ final class KnownIssuerKeys: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
-                let pause = await self.refresh() ? self.interval : Self.shortestInterval
+                let pause = await self.refresh() ? self.interval : Self.retryInterval
                 await self.wanted.wait(until: .now + pause, for: nil) { self.state.withLock { $0.isWanted } }
             }
         }
@@ -50,12 +58,21 @@ final class KnownIssuerKeys: Service {
     ///
     /// - Parameter client: The connection of the client that waits; nil where there is no network.
     func keys(for token: SignedToken, from client: Connection?) async -> IssuerKeys? {
+        await keys(from: client) { $0.has(token.keyName) }
+    }
+
+    /// The keys that are known: read anew when there are none, if that is due.
+    ///
+    /// - Parameter client: The connection of the client that waits; nil where there is no network.
+    func keys(from client: Connection?) async -> IssuerKeys? { await keys(from: client) { _ in true } }
+
+    private func keys(from client: Connection?, that suffice: (IssuerKeys) -> Bool) async -> IssuerKeys? {
         let done = Condition()
         let (known, waits) = state.withLock { state -> (IssuerKeys?, Bool) in
-            if let keys = state.keys, keys.has(token.keyName) { return (keys, false) }
+            if let keys = state.keys, suffice(keys) { return (keys, false) }
             if !state.isWanted {
                 let now = clock.now
-                guard state.wantedAt.map({ now - $0 >= Self.shortestInterval }) ?? true else {
+                guard state.wantedAt.map({ now - $0 >= shortestInterval }) ?? true else {
                     return (state.keys, false)
                 }
                 (state.isWanted, state.wantedAt) = (true, now)

@@ -11,6 +11,8 @@ struct SignedToken {
     private static let maximumType = 18
 
     let algorithm: TokenAlgorithm
+    /// Whether it says that it is an access token (RFC 9068), which is no proof of a sign-in.
+    let isAccessToken: Bool
     /// The name of the key that it is signed with; nil when it names none.
     let keyName: String?
     let claims: [JSONMember]
@@ -18,9 +20,10 @@ struct SignedToken {
     /// What the signature is about.
     let message: [UInt8]
 
+    /// - Parameter limit: The longest that is read, in bytes.
     /// - Throws: ``TokenFault`` `malformed`, and `algorithm` for one that no token may have.
-    init(_ text: some StringProtocol) throws(TokenFault) {
-        guard text.utf8.count <= Self.maximumLength else { throw .malformed }
+    init(_ text: some StringProtocol, upTo limit: Int = maximumLength) throws(TokenFault) {
+        guard text.utf8.count <= limit else { throw .malformed }
         let bytes = Array(text.utf8)
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Self.bytes(parts[2]), !signature.isEmpty else { throw .malformed }
@@ -29,7 +32,8 @@ struct SignedToken {
         self.signature = signature
         message = Array(bytes[..<parts[1].endIndex])
         // Extensions that have to be understood are not (RFC 7515 §4.1.11); tokens of other kinds say so.
-        guard header["crit"] == nil, try Self.isToken(header["typ"]) else { throw .malformed }
+        guard header["crit"] == nil, let type = try Self.type(header["typ"]) else { throw .malformed }
+        isAccessToken = type == "at+jwt"
         guard case .string(let name)? = header["alg"] else { throw .malformed }
         guard let algorithm = TokenAlgorithm.allCases.first(where: { $0.rawValue.isSame(as: name) }) else {
             throw .algorithm
@@ -41,13 +45,14 @@ struct SignedToken {
         }
     }
 
-    private static func isToken(_ type: JSONValue?) throws(TokenFault) -> Bool {
-        guard let type else { return true }
-        guard case .string(let name) = type else { throw .malformed }
+    /// `jwt`, which one without a type is too, or `at+jwt`; nil for every other.
+    private static func type(_ value: JSONValue?) throws(TokenFault) -> String? {
+        guard let value else { return "jwt" }
+        guard case .string(let name) = value else { throw .malformed }
         // Nothing longer is compared: texts are so in a normal form, which costs more than they are long.
-        guard name.utf8.count <= maximumType else { return false }
+        guard name.utf8.count <= maximumType else { return nil }
         let plain = name.lowercased().trimmingPrefix("application/")
-        return plain == "jwt" || plain == "at+jwt"
+        return ["jwt", "at+jwt"].first { $0 == plain }
     }
 
     private static func object(_ part: ArraySlice<UInt8>) throws(TokenFault) -> [JSONMember] {
@@ -84,6 +89,55 @@ struct SignedToken {
 
 extension [JSONMember] {
     subscript(name: String) -> JSONValue? { first { $0.name.isSame(as: name) }?.value }
+
+    /// When a token with these claims ends, whose time it is: in seconds, the leeway included.
+    ///
+    /// - Throws: ``TokenFault`` `malformed`, `expired` and `early`.
+    func end(at now: Timestamp) throws(TokenFault) -> Int64 {
+        let now = Double(now.seconds)
+        let leeway = Double(TokenPolicy.leeway)
+        guard let end = try time("exp") else { throw .malformed }
+        guard now < end + leeway else { throw .expired }
+        for name in ["nbf", "iat"] {
+            if let start = try time(name), now < start - leeway { throw .early }
+        }
+        return Int64(end) + TokenPolicy.leeway
+    }
+
+    /// A time that can be reckoned with.
+    private func time(_ name: String) throws(TokenFault) -> Double? {
+        guard let value = self[name] else { return nil }
+        // To the year 9999.
+        guard case .number(let number) = value, (0...253_402_300_799).contains(number.double) else { throw .malformed }
+        return number.double
+    }
+
+    /// The texts of a claim that is a text, or a list of texts; nil for anything else.
+    func texts(_ name: String) -> [String]? {
+        switch self[name] {
+        case .string(let text)?: return [text]
+        case .array(let elements)?:
+            let texts = elements.compactMap { element -> String? in
+                guard case .string(let text) = element else { return nil }
+                return text
+            }
+            return texts.count == elements.count ? texts : nil
+        default: return nil
+        }
+    }
+
+    /// The name of the tenant that a token is of, as an operator has said how it is found.
+    ///
+    /// - Throws: ``TokenFault`` `tenant`.
+    func tenant(of owner: TokenPolicy.Owner) throws(TokenFault) -> String {
+        switch owner {
+        case .tenant(let name): return name
+        case .claim(let claim):
+            guard case .string(let name)? = self[claim], !name.isEmpty, name.utf8.count <= SignedToken.maximumName
+            else { throw .tenant }
+            return name
+        }
+    }
 }
 
 /// Why a token is refused: for the metric alone, as a client is told nothing of it.
@@ -103,4 +157,8 @@ enum TokenFault: String, Error, CaseIterable {
     case subject
     /// It names no tenant that there is.
     case tenant
+    /// It was made for another client of its issuer.
+    case party
+    /// It was not made for this sign-in.
+    case nonce
 }

@@ -79,43 +79,13 @@ final class TokenAuthenticator: Sendable {
         guard case .string(let issuer)? = claims["iss"], issuer.utf8.elementsEqual(policy.issuer.utf8) else {
             throw .issuer
         }
-        let audiences = Self.texts(claims["aud"]) ?? []
+        let audiences = claims.texts("aud") ?? []
         guard audiences.contains(where: { $0.utf8.elementsEqual(policy.audience.utf8) }) else { throw .audience }
-        let end = try end(claims)
+        let end = try claims.end(at: now())
         guard case .string(let subject)? = claims["sub"], TokenSubject.allows(subject) else { throw .subject }
         return Claims(
-            subject: TokenSubject(issuer: issuer, subject: subject), tenant: try tenantName(claims),
+            subject: TokenSubject(issuer: issuer, subject: subject), tenant: try claims.tenant(of: policy.owner),
             scopes: scopes(claims), expiresAt: end)
-    }
-
-    /// When a token ends whose time it is: in seconds, the leeway included.
-    private func end(_ claims: [JSONMember]) throws(TokenFault) -> Int64 {
-        let now = Double(now().seconds)
-        let leeway = Double(TokenPolicy.leeway)
-        guard let end = try Self.time("exp", claims) else { throw .malformed }
-        guard now < end + leeway else { throw .expired }
-        for name in ["nbf", "iat"] {
-            if let start = try Self.time(name, claims), now < start - leeway { throw .early }
-        }
-        return Int64(end) + TokenPolicy.leeway
-    }
-
-    /// A time that can be reckoned with.
-    private static func time(_ name: String, _ claims: [JSONMember]) throws(TokenFault) -> Double? {
-        guard let value = claims[name] else { return nil }
-        // To the year 9999.
-        guard case .number(let number) = value, (0...253_402_300_799).contains(number.double) else { throw .malformed }
-        return number.double
-    }
-
-    private func tenantName(_ claims: [JSONMember]) throws(TokenFault) -> String {
-        switch policy.owner {
-        case .tenant(let name): return name
-        case .claim(let claim):
-            guard case .string(let name)? = claims[claim], !name.isEmpty, name.utf8.count <= SignedToken.maximumName
-            else { throw .tenant }
-            return name
-        }
     }
 
     /// Those that are known and allowed; providers name others beside them, such as `openid`.
@@ -123,23 +93,9 @@ final class TokenAuthenticator: Sendable {
         let names: [String]
         switch claims[policy.scopeClaim] {
         case .string(let text)?: names = text.split(separator: " ").map { String($0) }
-        case let value: names = Self.texts(value) ?? []
+        default: names = claims.texts(policy.scopeClaim) ?? []
         }
         return policy.scopes.filter { scope in names.contains { scope.rawValue.isSame(as: $0) } }
-    }
-
-    /// A text, or a list of texts; nil for anything else.
-    private static func texts(_ value: JSONValue?) -> [String]? {
-        switch value {
-        case .string(let text)?: return [text]
-        case .array(let elements)?:
-            let texts = elements.compactMap { element -> String? in
-                guard case .string(let text) = element else { return nil }
-                return text
-            }
-            return texts.count == elements.count ? texts : nil
-        default: return nil
-        }
     }
 
     // MARK: Rights
