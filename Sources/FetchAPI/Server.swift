@@ -36,6 +36,8 @@ package struct Server: Service {
         package var tokens: TokenPolicy?
         /// How long requests may go on when the server is asked to stop; then their connections are closed.
         var drainTimeout = Duration.seconds(10)
+        /// Who may sign in to the dashboard by OpenID Connect; nil for nobody.
+        package var openID: OpenIDPolicy?
         /// How long a connection may take.
         var connection = ConnectionGuard.Limits()
 
@@ -54,6 +56,8 @@ package struct Server: Service {
         package let keys: any KeyStore
         /// Reads the JSON Web Key Set of ``Configuration/tokens``.
         package let issuerKeys: @Sendable () async throws -> [UInt8]
+        /// Asks the provider of ``Configuration/openID``.
+        package let askProvider: ProviderClient
         package let signIns: any SignInStore
         package let tenants: any TenantStore
         package let tenantLimits: KnownTenantLimits
@@ -100,6 +104,7 @@ package struct Server: Service {
             groups: any GroupStore,
             keys: any KeyStore,
             issuerKeys: @escaping @Sendable () async throws -> [UInt8],
+            askProvider: @escaping ProviderClient,
             signIns: any SignInStore,
             tenants: any TenantStore,
             tenantLimits: KnownTenantLimits,
@@ -142,6 +147,7 @@ package struct Server: Service {
             self.groups = groups
             self.keys = keys
             self.issuerKeys = issuerKeys
+            self.askProvider = askProvider
             self.signIns = signIns
             self.tenants = tenants
             self.tenantLimits = tenantLimits
@@ -182,6 +188,7 @@ package struct Server: Service {
     private let connections: OpenConnections
     private let keyUses: KeyUses
     private let tokens: TokenAuthenticator?
+    private let provider: IdentityProvider?
     private let stalls: StallMetrics
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
@@ -207,6 +214,7 @@ package struct Server: Service {
                 keys: KnownIssuerKeys(interval: policy.refreshInterval, logger: logger, load: ports.issuerKeys),
                 tenants: ports.tenants, metrics: ports.metrics)
         }
+        provider = configuration.openID.map { IdentityProvider($0, logger: logger, ask: ports.askProvider) }
         let authenticator = Authenticator(
             store: ports.keys, limiter: limiter, proxies: configuration.trustedProxies, tokens: tokens, logger: logger)
         keyUses = authenticator.uses
@@ -216,7 +224,7 @@ package struct Server: Service {
             Double(connections.count)
         }
         responder = Responder(
-            table: RouteTable(Self.routes(ports, configuration, authenticator)),
+            table: RouteTable(Self.routes(ports, configuration, authenticator, provider)),
             authenticator: authenticator,
             authorization: Authorization(jobs: ports.jobs),
             connections: connections,
@@ -228,7 +236,10 @@ package struct Server: Service {
         )
     }
 
-    static func routes(_ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator) -> [Route] {
+    static func routes(
+        _ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator,
+        _ provider: IdentityProvider? = nil
+    ) -> [Route] {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
         let known = KnownEndpoints(store: ports.webhooks, check: ports.checkWebhookURL)
         let groups = KnownGroups(store: ports.groups)
@@ -308,13 +319,14 @@ package struct Server: Service {
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
-            + pages(ports, configuration, authenticator, retrier)
+            + pages(ports, configuration, authenticator, provider, retrier)
     }
 
     private static func pages(
         _ ports: Ports,
         _ configuration: Configuration,
         _ authenticator: Authenticator,
+        _ provider: IdentityProvider?,
         _ retrier: JobRetrier
     ) -> [Route] {
         let templates = Templates()
@@ -329,6 +341,7 @@ package struct Server: Service {
             authenticator: authenticator,
             audit: ports.audit,
             gate: DashboardGate(signIns: ports.signIns, proxies: configuration.trustedProxies),
+            provider: provider,
             templates: templates
         )
         return DocumentationRoutes(templates: templates).routes + dashboard.routes
@@ -373,6 +386,7 @@ package struct Server: Service {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await keyUses.run() }
                 if let tokens { group.addTask { try await tokens.keys.run() } }
+                if let provider { group.addTask { try await provider.keys.run() } }
                 if let tls = configuration.tls { group.addTask { try await tls.run() } }
                 group.addTask {
                     try await gracefulShutdown()

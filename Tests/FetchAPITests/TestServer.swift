@@ -44,6 +44,7 @@ struct TestServer {
     let tenantLimits: KnownTenantLimits
     let traffic = MemoryTrafficStore()
     let metrics = MetricsRegistry()
+    var provider: ProviderClient = { _ in throw StoreError(.failed, "There is no provider.") }
     let key: APIKey
     let token: APIKeyToken
 
@@ -88,6 +89,7 @@ struct TestServer {
             groups: groups,
             keys: keys,
             issuerKeys: { [] },
+            askProvider: provider,
             signIns: signIns,
             tenants: tenants,
             tenantLimits: tenantLimits,

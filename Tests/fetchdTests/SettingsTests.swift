@@ -1,6 +1,7 @@
 import ArgumentParser
 import FetchAPI
 import FetchEngine
+import FetchJobs
 import FetchStorage
 import Foundation
 import TestSupport
@@ -92,6 +93,54 @@ import Testing
         for missing in whole.keys {
             #expect(throws: Settings.Failure.self) { try settings(whole.filter { $0.key != missing }) }
         }
+    }
+
+    private static let provider = [
+        "OIDC_ISSUER": "https://login.example/realms/r", "OIDC_CLIENT_ID": "fetchd",
+        "DASHBOARD_URL": "https://fetchd.example", "OIDC_OPERATORS": "fetchd operators, ops",
+    ]
+
+    @Test func `a provider is named whole, and what is not said of it has a default`() throws {
+        let policy = try #require(try settings(Self.provider).server.openID)
+        #expect(policy.issuer == "https://login.example/realms/r" && policy.clientID == "fetchd")
+        #expect(policy.clientSecret == nil && policy.scopes == "openid" && policy.name == "login.example")
+        #expect(policy.owner == .tenant("default") && policy.roleClaim == "groups")
+        #expect(policy.values == [.operator: ["fetchd operators", "ops"]])
+        let more = [
+            "OIDC_CLIENT_SECRET": "s3cret", "OIDC_SCOPES": "openid groups", "OIDC_NAME": "Example", "OIDC_ADMINS": "a",
+            "OIDC_TENANT_CLAIM": "org", "OIDC_ROLE_CLAIM": "roles", "OIDC_ISSUER": "http://127.0.0.1:9000",
+        ]
+        let other = try #require(try settings(Self.provider.merging(more) { $1 }).server.openID)
+        #expect(other.clientSecret == "s3cret" && other.scopes == "openid groups" && other.name == "Example")
+        #expect(other.owner == .claim("org") && other.roleClaim == "roles" && other.values[.admin] == ["a"])
+        #expect(!"\(other)".contains("s3cret"))
+        #expect(try settings(["DASHBOARD_URL": "https://fetchd.example"]).server.openID == nil)
+        try withFile(Array("s3cret\n".utf8)) { path in
+            let read = try settings(Self.provider.merging(["OIDC_CLIENT_SECRET_FILE": path]) { $1 })
+            #expect(read.server.openID?.clientSecret == "s3cret")
+        }
+    }
+
+    @Test(arguments: [
+        ("OIDC_CLIENT_ID", "", "OIDC_CLIENT_ID: OIDC_ISSUER needs it"),
+        ("OIDC_ISSUER", "", "OIDC_ISSUER: the other settings of OIDC_… need it"),
+        ("DASHBOARD_URL", "", "DASHBOARD_URL: OIDC_ISSUER needs it"),
+        ("OIDC_OPERATORS", "", "OIDC_VIEWERS: OIDC_ISSUER needs it, or OIDC_OPERATORS"),
+        ("OIDC_ISSUER", "http://login.example", "OIDC_ISSUER: \"http://login.example\" is not an https URL"),
+        ("OIDC_ISSUER", "https://u:p@login.example", "OIDC_ISSUER: "),
+        ("OIDC_ISSUER", "https://a.example/?x", "OIDC_ISSUER: "),
+        ("OIDC_ISSUER", "https://a.example/#x", "OIDC_ISSUER: "), ("OIDC_ISSUER", "login.example", "OIDC_ISSUER: "),
+        ("OIDC_SCOPES", "profile email", "OIDC_SCOPES: "), ("OIDC_SCOPES", "openid \"x\"", "OIDC_SCOPES: "),
+        ("OIDC_VIEWERS", "a,,b", "OIDC_VIEWERS: "), ("OIDC_ADMINS", " , ", "OIDC_ADMINS: "),
+        ("OIDC_TENANT_CLAIM", "org", "OIDC_TENANT: it and OIDC_TENANT_CLAIM exclude each other"),
+        ("OIDC_ISSUERS", "https://a.example", "OIDC_ISSUERS: there is no such setting; is it OIDC_ISSUER?"),
+    ])
+    func `half a provider, and a wrong one, is refused by name`(
+        _ variable: String, _ value: String, _ reason: String
+    ) throws {
+        let environment = Self.provider.merging([variable: value, "OIDC_TENANT": "default"]) { $1 }
+        let failure = #expect(throws: Settings.Failure.self) { try settings(environment) }
+        #expect(failure?.description.hasPrefix(reason) == true, "\(failure?.description ?? "none")")
     }
 
     // MARK: Names

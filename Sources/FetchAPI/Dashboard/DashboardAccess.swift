@@ -31,6 +31,8 @@ enum DashboardAccess: Sendable, Equatable {
         "POST /dashboard/sign-in": .everyone,
         "GET /dashboard/link": .everyone,
         "POST /dashboard/link": .everyone,
+        "GET /dashboard/oidc": .everyone,
+        "GET /dashboard/oidc/callback": .everyone,
         "POST /dashboard/sign-out": .everyone,
         "GET /dashboard": .role(.viewer),
         "GET /dashboard/jobs": .role(.viewer),

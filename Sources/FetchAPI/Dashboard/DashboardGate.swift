@@ -48,6 +48,14 @@ final class DashboardGate: Sendable {
         try await session(begunBy: try await signIns.begin(id, with: link, for: Self.lifetime))
     }
 
+    /// Begins a session of somebody whom an identity provider has signed in; nil when there is no such tenant.
+    func open(
+        _ id: SignIn.ID, for subject: TokenSubject, as role: Role, ofTenant tenant: String
+    ) async throws -> DashboardSession? {
+        try await session(
+            begunBy: try await signIns.begin(id, of: subject, as: role, forTenant: tenant, for: Self.lifetime))
+    }
+
     private static let lifetime = Duration.seconds(SessionCookie.lifetime)
 
     private func session(begunBy signIn: SignIn?) async throws -> DashboardSession? {
@@ -90,6 +98,30 @@ final class DashboardGate: Sendable {
         let attributes = "; Path=/; HttpOnly; SameSite=Strict" + (isPlain(call) ? "" : "; Secure")
         return "\(cookieName(call))=\(text.map { "\($0)\(attributes)" } ?? "; Max-Age=0\(attributes)")"
     }
+
+    // MARK: Sign-ins that have been begun
+
+    /// A new sign-in at an identity provider.
+    func attempt(leadingTo next: String) -> SignInAttempt { SignInAttempt(leadingTo: next, now: now()) }
+
+    /// The sign-in that the browser of a request has begun; nil when it has none, or too long ago.
+    func attempt(of call: Call) async throws -> SignInAttempt? {
+        guard let text = Self.cookie(attemptName(call), in: call.headers) else { return nil }
+        return SignInAttempt(text, secret: try await signIns.secret(), now: now())
+    }
+
+    /// The field that keeps a sign-in that has been begun in the browser, or takes it away.
+    ///
+    /// A cookie that is bound to a path cannot have the name that keeps other hosts of the domain from setting it. It is
+    /// sent with the answer of the provider, which another site's page leads to, and so it is not a strict one.
+    func attemptCookie(_ attempt: SignInAttempt?, for call: Call) async throws -> String {
+        let text = try attempt?.text(try await signIns.secret())
+        let age = text == nil ? 0 : SignInAttempt.lifetime
+        return "\(attemptName(call))=\(text ?? ""); Max-Age=\(age); Path=/; HttpOnly; SameSite=Lax"
+            + (isPlain(call) ? "" : "; Secure")
+    }
+
+    private func attemptName(_ call: Call) -> String { "\(cookieName(call))-oidc" }
 
     /// Browsers keep `__Host-` cookies for secure origins; plain HTTP on this machine has no such origin everywhere.
     private func cookieName(_ call: Call) -> String { isPlain(call) ? "fetchd" : "__Host-fetchd" }

@@ -24,8 +24,12 @@ extension DashboardRoutes {
         return signInForm(leadingTo: Self.path(next), error: nil, status: .ok)
     }
 
-    private func signInForm(leadingTo next: String, error: String?, status: HTTPResponse.Status) -> Response {
-        page(.signIn, SignInPage(frame: PageFrame(title: "Sign in"), next: next, error: error), status: status)
+    func signInForm(leadingTo next: String, error: String?, status: HTTPResponse.Status) -> Response {
+        let other = provider.map { provider in
+            SignInPage.Provider(name: provider.policy.name, address: "\(Self.openIDPath)?next=\(next.percentEncoded)")
+        }
+        let content = SignInPage(frame: PageFrame(title: "Sign in"), next: next, error: error, provider: other)
+        return page(.signIn, content, status: status)
     }
 
     private func signIn(_ call: Call) async throws -> Response {
@@ -40,15 +44,14 @@ extension DashboardRoutes {
                 return signInForm(leadingTo: next, error: message, status: .forbidden)
             }
             let id = SignIn.ID()
-            let session = try await AuditActor.$current.withValue(actor(call, id, key.id)) {
+            let session = try await AuditActor.$current.withValue(actor(call, id, key.id.description)) {
                 try await gate.open(id, for: key, as: role)
             }
             guard let session else { throw authenticator.failure(of: call) }
             return welcome(session, call, next)
         } catch let problem as Problem where Self.isFailure(problem) {
             noteFailure(call)
-            let message =
-                problem.code == .unauthorized ? "This is not a valid API key." : "Too many tries; wait a minute."
+            let message = problem.code == .unauthorized ? "This is not a valid API key." : Self.tooManyTries
             return signInForm(leadingTo: next, error: message, status: problem.code.status)
         }
     }
@@ -77,7 +80,7 @@ extension DashboardRoutes {
             let message =
                 problem.code == .unauthorized
                 ? "This link opens nothing any more: make another one with fetchd dashboard link."
-                : "Too many tries; wait a minute."
+                : Self.tooManyTries
             return linkForm(error: message, status: problem.code.status)
         }
     }
@@ -87,6 +90,8 @@ extension DashboardRoutes {
         response.headers[.setCookie] = gate.cookie(session, for: call)
         return response
     }
+
+    static let tooManyTries = "Too many tries; wait a minute."
 
     private static func isFailure(_ problem: Problem) -> Bool {
         problem.code == .unauthorized || problem.code == .tooManyFailures
@@ -109,12 +114,13 @@ extension DashboardRoutes {
     }
 
     func actor(_ call: Call, _ session: DashboardSession) -> AuditActor {
-        actor(call, session.signIn.id, session.signIn.key)
+        actor(call, session.signIn.id, session.signIn.key?.description ?? session.signIn.subject)
     }
 
-    private func actor(_ call: Call, _ id: SignIn.ID, _ key: APIKey.ID?) -> AuditActor {
+    /// - Parameter key: The id of the key that the sign-in began with, or whom a provider has signed in; nil for a link.
+    func actor(_ call: Call, _ id: SignIn.ID, _ key: String?) -> AuditActor {
         var actor = authenticator.actor(.dashboard, nil, call)
-        actor.key = key?.description
+        actor.key = key
         actor.signIn = id.uuid.base32
         return actor
     }

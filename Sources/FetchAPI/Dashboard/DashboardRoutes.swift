@@ -21,6 +21,8 @@ struct DashboardRoutes: Sendable {
     let authenticator: Authenticator
     let audit: any AuditLog
     let gate: DashboardGate
+    /// Where people sign in by OpenID Connect; nil for nowhere.
+    let provider: IdentityProvider?
     let templates: Templates
 
     var routes: [Route] {
@@ -32,7 +34,7 @@ struct DashboardRoutes: Sendable {
             page(.get, "/dashboard/jobs/{id}", job),
             page(.post, Self.cancelPath, cancel),
             page(.post, Self.retryPath, retry),
-        ] + signInRoutes + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes + auditRoutes
+        ] + signInRoutes + openIDRoutes + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes + auditRoutes
     }
 
     private static let style: Response = {

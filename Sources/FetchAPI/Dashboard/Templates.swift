@@ -3,7 +3,7 @@ import Mustache
 /// The pages' templates, compiled when the server starts.
 struct Templates: Sendable {
     enum Page: String, CaseIterable {
-        case layout, signIn, link, overview, jobs, job, limiters, questions, audit, message, reference
+        case layout, signIn, link, welcome, overview, jobs, job, limiters, questions, audit, message, reference
     }
 
     private let library: MustacheLibrary

@@ -24,6 +24,8 @@ extension HTTPField.Name {
     static let forwarded = Self(constant: "Forwarded")
     static let xForwardedFor = Self(constant: "X-Forwarded-For")
     static let xForwardedProto = Self(constant: "X-Forwarded-Proto")
+    /// HTML Standard, "shared declarative refresh steps".
+    static let refresh = Self(constant: "Refresh")
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
 
     /// A name that is known when we compile.

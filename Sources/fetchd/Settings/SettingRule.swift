@@ -109,10 +109,39 @@ extension SettingRule where Value == String {
     /// A JSON Web Key Set: a file, or a URL that an attacker on the way cannot answer for.
     static var keySet: Self {
         .text("an absolute path, an https URL, or an http URL of this machine") { text in
-            if text.hasPrefix("/") { return true }
-            guard let url = try? URLRecord(text), !url.hasCredentials, url.fragment == nil else { return false }
-            return url.scheme == "https" || url.scheme == "http" && ["127.0.0.1", "[::1]"].contains(url.host)
+            text.hasPrefix("/") || IssuerURL(text) != nil
         }
+    }
+
+    /// The issuer of an identity provider (OpenID Connect Discovery 1.0 §3).
+    static var issuer: Self {
+        .text("an https URL, or an http URL of this machine, without a query, 256 bytes at most") { text in
+            TokenSubject.allows(text) && IssuerURL(text) != nil && !text.contains("?")
+        }
+    }
+
+    /// What is asked of an identity provider (RFC 6749 §3.3).
+    static var openIDScopes: Self {
+        .text("a list of scopes with spaces between them, openid among them") { text in
+            let isWritable = text.utf8.allSatisfy {
+                0x20...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+            }
+            return isWritable && text.split(separator: " ").contains("openid")
+        }
+    }
+}
+
+extension SettingRule where Value == Set<String> {
+    /// Texts that may have spaces, so that commas alone are between them.
+    static var values: Self {
+        SettingRule(
+            description: "a list of values of the claim with commas between them, 256 bytes each at most",
+            parse: { text in
+                let values = text.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                guard values.allSatisfy({ TokenSubject.allows($0) }) else { return nil }
+                return Set(values)
+            },
+            text: { $0.sorted().joined(separator: ", ") })
     }
 }
 

@@ -7,7 +7,7 @@ import FetchWorker
 extension Settings {
     /// Every setting, in the order of the documentation.
     static let table: [Setting] =
-        node + database + server + tokens + tenants + worker + webhooks + storage + reach
+        node + database + server + tokens + openID + tenants + worker + webhooks + storage + reach
 
     private static let node: [Setting] = [
         Setting(
@@ -28,7 +28,7 @@ extension Settings {
             "How other nodes reach this one."),
         Setting(
             "dashboard.url", \.dashboardURL, .origin, default: "where it listens",
-            "How people reach the dashboard, for the links of \"fetchd dashboard link\"."),
+            "How people reach the dashboard, for the links of \"fetchd dashboard link\" and for OIDC_ISSUER."),
         Setting(
             "log.level", flag: "log-level", \.logLevel, .logLevel,
             "What is logged at least; info has a line for each job that succeeds."),
@@ -144,6 +144,43 @@ extension Settings {
         Setting(
             "jwt.refreshSeconds", \.tokens.refreshInterval, .duration(.seconds, 60...86_400),
             "How often the keys are read again; for a key that is not known they are read earlier."),
+    ]
+
+    private static let openID: [Setting] = [
+        Setting(
+            "oidc.issuer", \.openID.issuer, .issuer, default: "nobody signs in by OpenID Connect",
+            "The identity provider where people sign in to the dashboard by OpenID Connect, as it names itself."),
+        Setting(
+            "oidc.clientId", \.openID.clientID, .word("an id"), default: "required with OIDC_ISSUER",
+            "What the provider calls this service."),
+        Setting(
+            "oidc.clientSecret", \.openID.clientSecret, .word("a secret"), default: "none, for a public client",
+            isSecret: true, "What proves this service to the provider."),
+        Setting(
+            "oidc.scopes", \.openID.scopes, .openIDScopes,
+            "What is asked of the provider; some name the groups of people for a scope of their own alone."),
+        Setting(
+            "oidc.name", \.openID.name, .word("a name"), default: "the host of OIDC_ISSUER",
+            "What people call the provider, for the button \"Sign in with …\"."),
+        Setting(
+            "oidc.roleClaim", \.openID.roleClaim, .word("the name of a claim"),
+            "The claim of the ID token that says what somebody is, a text or a list of texts."),
+        Setting(
+            "oidc.viewers", \.openID.viewers, .values,
+            default: "none; this, OIDC_OPERATORS or OIDC_ADMINS is required with OIDC_ISSUER",
+            "The values of that claim that make a viewer."),
+        Setting(
+            "oidc.operators", \.openID.operators, .values, default: "none",
+            "Those that make an operator, who acts on jobs, questions and limits."),
+        Setting(
+            "oidc.admins", \.openID.admins, .values, default: "none",
+            "Those that make an admin, who does everything."),
+        Setting(
+            "oidc.tenant", \.openID.tenant, .word("the name of a tenant"),
+            default: "default, unless OIDC_TENANT_CLAIM is set", "The tenant that all of them see."),
+        Setting(
+            "oidc.tenantClaim", \.openID.tenantClaim, .word("the name of a claim"), default: "none",
+            "The claim of the ID token with the name of the tenant, which has to be there."),
     ]
 
     private static let worker: [Setting] = [

@@ -27,6 +27,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var dashboardURL: String?
     /// Which JSON Web Tokens are taken beside API keys.
     var tokens = Tokens()
+    /// Where people sign in to the dashboard by OpenID Connect.
+    var openID = OpenID()
     /// The files of the server's certificate; see ``tls``.
     var tlsCertificate: String?
     var tlsKey: String?
@@ -99,6 +101,21 @@ struct Settings: Sendable, CustomStringConvertible {
         var refreshInterval = Duration.seconds(600)
     }
 
+    /// An identity provider, as far as it is named.
+    struct OpenID: Sendable {
+        var issuer: String?
+        var clientID: String?
+        var clientSecret: String?
+        var scopes = "openid"
+        var name: String?
+        var roleClaim = "groups"
+        var viewers: Set<String>?
+        var operators: Set<String>?
+        var admins: Set<String>?
+        var tenant: String?
+        var tenantClaim: String?
+    }
+
     /// An object store that speaks S3, as far as it is named.
     struct ObjectStore: Sendable {
         var endpoint: String?
@@ -145,6 +162,7 @@ struct Settings: Sendable, CustomStringConvertible {
         if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
         session.targetPolicy = try makeTargetPolicy()
         server.tokens = tokens.policy
+        server.openID = try openID.policy(dashboard: dashboardURL)
         if let kerberosRealms {
             do {
                 session.authentication.kerberosRealms = try KerberosRealms(kerberosRealms, allowedBy: targetPolicy)
@@ -283,6 +301,38 @@ extension Settings.Tokens {
         policy.scopeClaim = scopeClaim
         policy.scopes = scopes
         policy.refreshInterval = refreshInterval
+        return policy
+    }
+}
+
+extension Settings.OpenID {
+    /// Nil when nobody signs in so.
+    ///
+    /// - Parameter dashboard: Where people reach the dashboard, as it is set.
+    fileprivate func policy(dashboard: String?) throws(Settings.Failure) -> OpenIDPolicy? {
+        let values = [Role.viewer: viewers, .operator: operators, .admin: admins].compactMapValues(\.self)
+        guard let issuer, let url = try? URLRecord(issuer) else {
+            let others = [clientID, clientSecret, name, tenant, tenantClaim].contains { $0 != nil } || !values.isEmpty
+            guard others else { return nil }
+            throw Settings.Failure("OIDC_ISSUER", "the other settings of OIDC_… need it")
+        }
+        guard let clientID else { throw Settings.Failure("OIDC_CLIENT_ID", "OIDC_ISSUER needs it") }
+        guard let dashboard else {
+            throw Settings.Failure("DASHBOARD_URL", "OIDC_ISSUER needs it, for that is where people are sent back to")
+        }
+        guard !values.isEmpty else {
+            throw Settings.Failure(
+                "OIDC_VIEWERS", "OIDC_ISSUER needs it, or OIDC_OPERATORS, or OIDC_ADMINS: nobody would have a role")
+        }
+        guard tenant == nil || tenantClaim == nil else {
+            throw Settings.Failure("OIDC_TENANT", "it and OIDC_TENANT_CLAIM exclude each other")
+        }
+        var policy = OpenIDPolicy(
+            issuer: issuer, clientID: clientID, dashboard: dashboard, name: name ?? url.host ?? issuer,
+            owner: tenantClaim.map { .claim($0) } ?? .tenant(tenant ?? "default"), values: values)
+        policy.clientSecret = clientSecret
+        policy.scopes = scopes
+        policy.roleClaim = roleClaim
         return policy
     }
 }

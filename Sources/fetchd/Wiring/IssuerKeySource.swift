@@ -25,21 +25,10 @@ struct IssuerKeySource: Sendable {
             return
         }
         if let url = try? URLRecord(text) {
-            place = .url(url, makeSession(Self.configuration(settings.session)))
+            place = .url(url, makeSession(.ofIssuers(settings.session)))
         } else {
             place = .file(text)
         }
-    }
-
-    private static func configuration(_ jobs: SessionConfiguration) -> SessionConfiguration {
-        var configuration = jobs
-        configuration.redirects.policy = .fail
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        configuration.credentialStorage = nil
-        configuration.timeoutIntervalForResource = .seconds(5)
-        configuration.maximumResponseBytes = Int64(IssuerKeys.maximumBytes)
-        return configuration
     }
 
     /// Refuses a start with a file that holds no usable keys, or a key that is not one: it would be noticed by nobody.
@@ -86,5 +75,21 @@ struct IssuerKeySource: Sendable {
             count += got
         }
         return Array(bytes.prefix(count))
+    }
+}
+
+extension SessionConfiguration {
+    /// How issuers of tokens are asked: with the guard of jobs, and nothing that would outlive the request.
+    ///
+    /// - Parameter jobs: The configuration of jobs.
+    static func ofIssuers(_ jobs: SessionConfiguration) -> SessionConfiguration {
+        var configuration = jobs
+        configuration.redirects.policy = .fail
+        configuration.httpCookieStorage = nil
+        configuration.urlCache = nil
+        configuration.credentialStorage = nil
+        configuration.timeoutIntervalForResource = .seconds(5)
+        configuration.maximumResponseBytes = Int64(IssuerKeys.maximumBytes)
+        return configuration
     }
 }

@@ -212,6 +212,7 @@ private struct RunningNode {
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 issuerKeys: issuerKeys.text,
+                askProvider: IdentityProviderClient(settings: settings, makeSession: makeSession).ask,
                 signIns: PostgresSignInStore(client: database.client, ring: ring),
                 tenants: tenants,
                 tenantLimits: tenantLimits,

@@ -16,9 +16,23 @@ struct Fact {
 
 struct SignInPage {
     let frame: PageFrame
+    /// A way to sign in elsewhere.
+    struct Provider {
+        let name: String
+        let address: String
+    }
+
     /// Where to go once signed in.
     let next: String
     let error: String?
+    /// Nil where there is none.
+    var provider: Provider?
+}
+
+/// The page that leads on once somebody has signed in at an identity provider.
+struct WelcomePage {
+    let frame: PageFrame
+    let next: String
 }
 
 /// The page that a link from the terminal leads to.
