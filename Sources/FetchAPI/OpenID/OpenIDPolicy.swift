@@ -39,6 +39,8 @@ package struct OpenIDPolicy: Sendable, CustomStringConvertible, CustomDebugStrin
 
     /// The role of somebody with these claims; nil for none.
     func role(_ claims: [JSONMember]) -> Role? {
+        // An address that the provider has not verified is what its user has typed (OpenID Connect Core 1.0 §5.7).
+        guard roleClaim != "email" || claims["email_verified"] == .bool(true) else { return nil }
         // Compared as bytes: texts that only look the same are other groups.
         let given = Set((claims.texts(roleClaim) ?? []).map { Array($0.utf8) })
         return Role.allCases.last { role in values[role, default: []].contains { given.contains(Array($0.utf8)) } }

@@ -123,6 +123,19 @@ import Testing
         #expect(try await scene.person(["org": nil]).tenant == nil)
     }
 
+    @Test func `an address makes a role when the provider has verified it`() async throws {
+        let scene = try await Scene { policy in
+            policy.roleClaim = "email"
+            policy.values = [.operator: ["ada@a.example"]]
+        }
+        for (verified, role) in [("true", .operator), ("false", nil), (nil, nil), ("\"true\"", nil)]
+            as [(String?, Role?)]
+        {
+            let person = try await scene.person(["email": "\"ada@a.example\"", "email_verified": verified])
+            #expect(person.role == role, "\(verified ?? "none")")
+        }
+    }
+
     // MARK: Wrong ones
 
     @Test(
