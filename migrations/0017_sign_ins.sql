@@ -4,15 +4,19 @@ CREATE TABLE dashboard_sign_ins (
     tenant_id bigint NOT NULL REFERENCES tenants (id),
     id uuid NOT NULL,
     key_id uuid,
+    subject text,
     role text NOT NULL,
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
-    CONSTRAINT dashboard_sign_ins_role CHECK (role IN ('viewer', 'operator', 'admin'))
+    CONSTRAINT dashboard_sign_ins_role CHECK (role IN ('viewer', 'operator', 'admin')),
+    CONSTRAINT dashboard_sign_ins_began_once CHECK (key_id IS NULL OR subject IS NULL)
 );
 COMMENT ON TABLE dashboard_sign_ins IS
     'Who is signed in to the dashboard. A row is deleted at sign-out; without it, no cookie of the sign-in opens anything';
 COMMENT ON COLUMN dashboard_sign_ins.key_id IS
-    'The API key that it began with, and ends with; null: it began with a link';
+    'The API key that it began with, and ends with; null: it began with a link, or at an identity provider';
+COMMENT ON COLUMN dashboard_sign_ins.subject IS
+    'The issuer and the subject whom an identity provider has signed in; null: it began with a key or a link';
 COMMENT ON COLUMN dashboard_sign_ins.role IS 'What it may do';
 COMMENT ON COLUMN dashboard_sign_ins.expires_at IS 'When it ends, however much it is used';
 

@@ -1267,9 +1267,9 @@ CREATE TABLE public.dashboard_sign_ins (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
     key_id uuid,
+    subject text,
     role text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    subject text,
     CONSTRAINT dashboard_sign_ins_began_once CHECK (((key_id IS NULL) OR (subject IS NULL))),
     CONSTRAINT dashboard_sign_ins_role CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
 );
@@ -1278,11 +1278,11 @@ COMMENT ON TABLE public.dashboard_sign_ins IS 'Who is signed in to the dashboard
 
 COMMENT ON COLUMN public.dashboard_sign_ins.key_id IS 'The API key that it began with, and ends with; null: it began with a link, or at an identity provider';
 
+COMMENT ON COLUMN public.dashboard_sign_ins.subject IS 'The issuer and the subject whom an identity provider has signed in; null: it began with a key or a link';
+
 COMMENT ON COLUMN public.dashboard_sign_ins.role IS 'What it may do';
 
 COMMENT ON COLUMN public.dashboard_sign_ins.expires_at IS 'When it ends, however much it is used';
-
-COMMENT ON COLUMN public.dashboard_sign_ins.subject IS 'The issuer and the subject whom an identity provider has signed in; null: it began with a key or a link';
 
 CREATE TABLE public.egress (
     tenant_id bigint NOT NULL,
