@@ -323,7 +323,8 @@ DECLARE
 BEGIN
     SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) INTO readable
     FROM pg_attribute a
-    WHERE a.attrelid = part AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid NOT IN ('bytea'::regtype, 'json'::regtype);
+    WHERE a.attrelid = part AND a.attnum > 0 AND NOT a.attisdropped
+        AND a.atttypid NOT IN ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype);
     EXECUTE format('GRANT SELECT (%s) ON %s TO fetchd_reader', readable, part);
     IF privileges <> '' THEN
         EXECUTE format('GRANT %s ON %s TO fetchd_tenant', privileges, part);

@@ -92,6 +92,8 @@ package actor Connection: QueryRunner {
     /// What begins a transaction, and travels with its first query.
     private var pendingOpening: [Query] = []
     private var isInTransaction = false
+    /// Its first query has failed, perhaps because it did not begin: what follows must not run outside of it.
+    private var isAborted = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -185,10 +187,15 @@ package actor Connection: QueryRunner {
     }
 
     private func send(_ query: Query, behind opening: [Query], _ answer: @escaping @Sendable (Answer) -> Void) {
+        guard !isAborted else {
+            return answer(.failure(PostgresError(.transactionAborted, "The transaction's first statement failed.")))
+        }
         let request = PipelineEntry.Request.query(query, behind: pendingOpening + opening)
+        let begins = !pendingOpening.isEmpty
         pendingOpening = []
         wire.ask(
-            PipelineEntry(request) { outcome in
+            PipelineEntry(request) { [self] outcome in
+                if begins, case .failure = outcome { assumeIsolated { $0.isAborted = true } }
                 answer(
                     outcome.flatMap { rows in
                         rows.map { .success($0) }
@@ -249,6 +256,7 @@ package actor Connection: QueryRunner {
     private func rollBack() async {
         guard isInTransaction else { return }
         defer { endTransaction() }
+        isAborted = false
         guard pendingOpening.isEmpty, wire.isOpen else { return }
         do {
             try await query("ROLLBACK")
@@ -260,6 +268,7 @@ package actor Connection: QueryRunner {
 
     private func endTransaction() {
         isInTransaction = false
+        isAborted = false
         pendingOpening = []
     }
 }

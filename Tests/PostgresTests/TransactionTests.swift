@@ -35,6 +35,22 @@ import Testing
         }
     }
 
+    @Test func `nothing runs outside of a transaction that did not begin`() async throws {
+        try await TestDatabase.with(Self.table, configure: { $0.maximumConnections = 1 }) { database in
+            try await database.client.transaction { connection in _ = try await connection.query("SELECT 1") }
+            // As a pooler does: BEGIN, which was prepared, is not known any more.
+            try await database.client.query("DEALLOCATE ALL")
+            await #expect {
+                try await database.client.transaction { connection in
+                    _ = try? await connection.query("SELECT 1")
+                    _ = try? await connection.query("INSERT INTO t VALUES (\(1))")
+                }
+            } throws: { ($0 as? PostgresError)?.code == .transactionAborted }
+            let count = try await Self.count(database.client)
+            #expect(count == 0)
+        }
+    }
+
     @Test func `a transaction whose failed statement was ignored does not pretend to have committed`() async throws {
         try await TestDatabase.with(Self.table) { database in
             await #expect {

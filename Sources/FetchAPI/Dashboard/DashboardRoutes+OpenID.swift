@@ -192,10 +192,10 @@ extension DashboardRoutes {
                 .failToSignIn, failure.subject?.description, details: RawJSON(details),
                 by: authenticator.actor(.anonymous, nil, call)))
         var shown = failure
-        // A person who has changed his mind is none who guesses.
-        if case .refused = failure {
-        } else if authenticator.failure(of: call).code == .tooManyFailures {
-            shown = .tries
+        switch failure {
+        // A person who has changed his mind does not guess, and an answer to nothing is what any page can send here.
+        case .refused, .attempt: break
+        default: if authenticator.failure(of: call).code == .tooManyFailures { shown = .tries }
         }
         return signInForm(leadingTo: next, error: shown.message(provider.policy), status: shown.status)
     }

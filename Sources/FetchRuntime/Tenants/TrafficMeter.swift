@@ -11,8 +11,8 @@ package final class TrafficMeter: Sendable {
     package static let interval = Duration.seconds(5)
 
     private struct Total {
-        /// On all nodes, without what is not written yet.
-        var bytes: Int64
+        /// On all nodes, without what is not written yet; nil until the database has said it.
+        var bytes: Int64?
         /// When it was asked for.
         var askedAt: ContinuousClock.Instant
         /// Whether the tenant has wanted more since.
@@ -63,22 +63,30 @@ package final class TrafficMeter: Sendable {
 
     /// When a tenant that has moved as much as it may can move more; nil while it can.
     ///
-    /// The first time, and when nothing was heard of the database for long, that is asked; who comes meanwhile goes by
-    /// what was known.
+    /// While nothing is known the database is asked, by everybody who comes. When nothing was heard of it for long, one
+    /// asks, and who comes meanwhile goes by what was known.
     ///
     /// - Parameter limit: Of both directions, in a day.
     package func exhaustion(of tenant: Tenant.ID, limit: Int64) async throws(StoreError) -> Timestamp? {
         let now = clock.now
         let asks = state.withLock { state in
-            let isKnown = state.totals[tenant].map { now - $0.askedAt < Self.interval * 3 } ?? false
-            state.totals[tenant, default: Total(bytes: 0, askedAt: now)].isWanted = true
-            if !isKnown { state.totals[tenant]?.askedAt = now }
-            return !isKnown
+            var total = state.totals[tenant] ?? Total(askedAt: now)
+            let isOld = now - total.askedAt >= Self.interval * 3
+            if isOld { total.askedAt = now }
+            total.isWanted = true
+            state.totals[tenant] = total
+            return isOld || total.bytes == nil
         }
-        if asks { take(try await store.add([:], reading: [tenant]), askedAt: now) }
+        var answer: Int64?
+        if asks {
+            let day = try await store.add([:], reading: [tenant])
+            take(day, askedAt: now)
+            answer = day.ofTenants[tenant]?.bytes
+        }
         return state.withLock { state in
             let own = [state.unwritten, state.writing].reduce(0) { $0 + ($1[tenant]?.bytes ?? 0) }
-            return own + (state.totals[tenant]?.bytes ?? 0) >= limit ? state.dayEnd : nil
+            // A write may have forgotten the answer meanwhile.
+            return own + (state.totals[tenant]?.bytes ?? answer ?? 0) >= limit ? state.dayEnd : nil
         }
     }
 

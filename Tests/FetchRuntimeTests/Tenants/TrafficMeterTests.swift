@@ -50,6 +50,16 @@ import Testing
         #expect(store.statements == 12)
     }
 
+    @Test func `nobody is let in before it is known what the tenant has moved`() async throws {
+        let (meter, other) = (meter(), meter())
+        other.note(Traffic(receivedBytes: 100), of: .first)
+        try await other.write()
+        store.fail(StoreError(.unavailable, "away"))
+        for _ in 0..<2 { await #expect(throws: StoreError.self) { try await isExhausted(meter) } }
+        store.fail(nil)
+        #expect(try await isExhausted(meter))
+    }
+
     @Test func `what is not limited is counted, and never read`() async throws {
         let meter = meter(nil)
         try await meter.write()
