@@ -32,10 +32,16 @@ struct BodyRoute: Sendable {
     private func read(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
-        var (response, state) = try await find(id, of: tenant, for: call)
-        // A job that ran when the first question was asked may have ended before the last one.
-        if response == nil { (response, state) = try await find(id, of: tenant, for: call) }
-        if let response { return response }
+        // Each look asks several questions, and the job may end between two of them: only a job that had ended before
+        // the look began has no body.
+        var (state, looks) = (JobState.queued, 0)
+        repeat {
+            let wasFinal = state.isFinal
+            let found = try await find(id, of: tenant, for: call)
+            if let response = found.response { return response }
+            (state, looks) = (found.state, looks + 1)
+            if wasFinal { break }
+        } while state.isFinal || looks < 2
         guard state.isFinal else {
             throw Problem(.jobNotFinal, "The job is \(state.rawValue); its body is not complete.").retrying(after: 1)
         }
