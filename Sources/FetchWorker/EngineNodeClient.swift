@@ -18,9 +18,7 @@ package final class EngineNodeClient: NodeClient {
     package static var sessionConfiguration: SessionConfiguration {
         var configuration = SessionConfiguration.ephemeral
         configuration.redirects.policy = .return
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        configuration.credentialStorage = nil
+        configuration.removeStorages()
         configuration.automaticallyDecodesContent = false
         configuration.expectContinue = .never
         configuration.connectTimeout = .seconds(2)

@@ -151,7 +151,7 @@ extension DashboardRoutes {
             case .error(let error): throw Failure.refused(error)
             }
         // Each try asks the provider.
-        guard (try? authenticator.requireFewFailures(of: call)) != nil else { throw Failure.tries }
+        guard !authenticator.hasFailedTooOften(call) else { throw Failure.tries }
         let person = try await person(by: code, attempt, metadata, call, provider)
         guard let role = person.role else { throw Failure.role(person.subject) }
         let id = SignIn.ID()

@@ -149,16 +149,6 @@ extension Waterfall.Row {
 }
 
 extension JSONValue {
-    func member(_ name: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.name == name }?.value
-    }
-
-    var text: String? { if case .string(let text) = self { text } else { nil } }
-    var double: Double? { if case .number(let number) = self { number.double } else { nil } }
-    var integer: Int64? { if case .number(let number) = self { number.integer } else { nil } }
-    var elements: [JSONValue] { if case .array(let elements) = self { elements } else { [] } }
-
     /// The value for people: a string without its quotes, anything else as JSON.
     var shown: String {
         if case .string(let text) = self { return text }

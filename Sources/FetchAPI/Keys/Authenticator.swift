@@ -88,21 +88,14 @@ final class Authenticator: Sendable {
             limiter.fail(client, now: now)
             return Self.unauthorized
         }
-        return tooManyFailures(retryingAfter: wait)
-    }
-
-    private func tooManyFailures(retryingAfter wait: Int) -> Problem {
-        Problem(.tooManyFailures).limited(
+        return Problem(.tooManyFailures).limited(
             by: "failures", quota: limiter.limit, window: Int(FailureLimiter.window.components.seconds),
             retryingAfter: wait)
     }
 
-    /// Refuses a client who failed too often before, where a try costs others something.
-    ///
-    /// - Throws: ``Problem`` `tooManyFailures`.
-    func requireFewFailures(of call: Call, _ now: ContinuousClock.Instant = .now) throws {
-        guard let wait = limiter.wait(for: call.client(through: proxies), now: now) else { return }
-        throw tooManyFailures(retryingAfter: wait)
+    /// Whether a client has failed too often before, for who would ask others for each of its tries.
+    func hasFailedTooOften(_ call: Call, _ now: ContinuousClock.Instant = .now) -> Bool {
+        limiter.wait(for: call.client(through: proxies), now: now) != nil
     }
 
     static let unauthorized: Problem = {

@@ -33,7 +33,13 @@ struct OpenIDAnswer: Sendable {
 
     /// A text with the form of the code of an error (RFC 6749 §4.1.2.1), and not longer than such a one is.
     static func error(_ text: String) -> String? {
-        let isCode = text.utf8.allSatisfy { 0x20...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        return isCode && 1...64 ~= text.utf8.count ? text : nil
+        text.isOAuthText && 1...64 ~= text.utf8.count ? text : nil
+    }
+}
+
+extension String {
+    /// Whether it has the characters alone that codes of errors and scopes may have (RFC 6749, appendix A: `NQSCHAR`).
+    package var isOAuthText: Bool {
+        utf8.allSatisfy { 0x20...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 }

@@ -88,8 +88,6 @@ struct SignedToken {
 }
 
 extension [JSONMember] {
-    subscript(name: String) -> JSONValue? { first { $0.name.isSame(as: name) }?.value }
-
     /// When a token with these claims ends, whose time it is: in seconds, the leeway included.
     ///
     /// - Throws: ``TokenFault`` `malformed`, `expired` and `early`.

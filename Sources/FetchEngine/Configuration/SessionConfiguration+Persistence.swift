@@ -23,4 +23,7 @@ extension SessionConfiguration {
             memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, location: "\(directory)/cache")
         return configuration
     }
+
+    /// Has a session keep nothing of its loads, and use nothing that is kept: no cookies, answers or credentials.
+    package mutating func removeStorages() { (httpCookieStorage, urlCache, credentialStorage) = (nil, nil, nil) }
 }

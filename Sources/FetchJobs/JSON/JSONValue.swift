@@ -18,6 +18,18 @@ package indirect enum JSONValue: Sendable, Equatable {
         case .object: "an object"
         }
     }
+
+    // Nil, or nothing, for a value of another kind.
+
+    /// The value of the first member with a name; nil too when there is none.
+    package func member(_ name: String) -> JSONValue? {
+        if case .object(let members) = self { members[name] } else { nil }
+    }
+
+    package var text: String? { if case .string(let text) = self { text } else { nil } }
+    package var double: Double? { if case .number(let number) = self { number.double } else { nil } }
+    package var integer: Int64? { if case .number(let number) = self { number.integer } else { nil } }
+    package var elements: [JSONValue] { if case .array(let elements) = self { elements } else { [] } }
 }
 
 /// One member of an object.
@@ -29,6 +41,11 @@ package struct JSONMember: Sendable, Equatable {
         self.name = name
         self.value = value
     }
+}
+
+extension [JSONMember] {
+    /// The value of the first member with a name; nil when there is none.
+    package subscript(name: String) -> JSONValue? { first { $0.name.isSame(as: name) }?.value }
 }
 
 /// A number as it was written, so that no digit is lost on its way through.

@@ -53,14 +53,4 @@ package struct AuditFile: AuditSink {
         }
         return 0
     }
-
-    /// A new file is there after a crash once its directory is on the disk.
-    private static func syncDirectory(of path: String) -> Int32 {
-        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return errno }
-        defer { close(descriptor) }
-        // Some file systems cannot sync a directory and say so; the file itself is safe.
-        return fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno
-    }
 }

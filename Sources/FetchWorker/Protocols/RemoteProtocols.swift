@@ -22,9 +22,7 @@ package struct RemoteProtocols: Sendable {
     package static func sessionConfiguration(_ jobs: SessionConfiguration) -> SessionConfiguration {
         var configuration = jobs
         configuration.redirects.policy = .return
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        configuration.credentialStorage = nil
+        configuration.removeStorages()
         configuration.timeoutIntervalForRequest = .seconds(604_800)
         configuration.timeoutIntervalForResource = nil
         configuration.maximumResponseBytes = nil

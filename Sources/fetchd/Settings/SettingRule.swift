@@ -123,10 +123,7 @@ extension SettingRule where Value == String {
     /// What is asked of an identity provider (RFC 6749 §3.3).
     static var openIDScopes: Self {
         .text("a list of scopes with spaces between them, openid among them") { text in
-            let isWritable = text.utf8.allSatisfy {
-                0x20...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
-            }
-            return isWritable && text.split(separator: " ").contains("openid")
+            text.isOAuthText && text.split(separator: " ").contains("openid")
         }
     }
 }

@@ -85,9 +85,7 @@ extension SessionConfiguration {
     static func ofIssuers(_ jobs: SessionConfiguration) -> SessionConfiguration {
         var configuration = jobs
         configuration.redirects.policy = .fail
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        configuration.credentialStorage = nil
+        configuration.removeStorages()
         configuration.timeoutIntervalForResource = .seconds(5)
         configuration.maximumResponseBytes = Int64(IssuerKeys.maximumBytes)
         return configuration

@@ -49,7 +49,7 @@ struct ReservedDestination: Sendable, Equatable {
 
     /// Puts a complete file of another place there, durably: moved, or copied where it cannot be moved.
     func fill(withFileAt source: String) throws(LoadError) {
-        if rename(source, path) == 0 { return try Self.syncDirectory(of: path) }
+        if rename(source, path) == 0 { return try sync() }
         guard errno == EXDEV else { throw LoadError(.cannotMoveFile, errno: errno) }
         let copy = try DownloadFile(in: DownloadDestination(path: path).directory)
         do throws(LoadError) {
@@ -69,12 +69,20 @@ struct ReservedDestination: Sendable, Equatable {
     }
 
     /// A rename is durable once its directory is.
-    private static func syncDirectory(of path: String) throws(LoadError) {
-        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw LoadError(.cannotMoveFile, errno: errno) }
-        defer { close(descriptor) }
-        // Some file systems cannot sync a directory and say so; the file itself is safe.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw LoadError(.cannotMoveFile, errno: errno) }
+    private func sync() throws(LoadError) {
+        let number = syncDirectory(of: path)
+        guard number == 0 else { throw LoadError(.cannotMoveFile, errno: number) }
     }
+}
+
+/// Puts the directory of a file on the disk: a new file, or a new name, survives a loss of power once that is done.
+///
+/// - Returns: 0, or the `errno` of what failed.
+package func syncDirectory(of path: String) -> Int32 {
+    let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return errno }
+    defer { close(descriptor) }
+    // Some file systems cannot sync a directory and say so; the file itself is safe.
+    return fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno
 }

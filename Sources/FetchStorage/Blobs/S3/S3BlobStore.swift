@@ -52,9 +52,7 @@ package struct S3BlobStore: BlobStore {
     package static func sessionConfiguration(_ standard: SessionConfiguration) -> SessionConfiguration {
         var configuration = standard
         configuration.redirects.policy = .return
-        configuration.httpCookieStorage = nil
-        configuration.urlCache = nil
-        configuration.credentialStorage = nil
+        configuration.removeStorages()
         configuration.automaticallyDecodesContent = false
         configuration.httpMaximumConnectionsPerHost = 64
         // The operator has named the store: it may be inside the network that jobs may not reach.
