@@ -184,7 +184,7 @@ package struct Server: Service {
     }
 
     private let configuration: Configuration
-    private let responder: Responder
+    let responder: Responder
     private let connections: OpenConnections
     private let keyUses: KeyUses
     private let tokens: TokenAuthenticator?

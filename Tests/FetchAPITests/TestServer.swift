@@ -3,10 +3,12 @@ import FetchJobs
 import FetchRuntime
 import Foundation
 import HTTPTypes
-import HummingbirdTesting
+import Hummingbird
 import Logging
 import NIOCore
+import NIOEmbedded
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 import Testing
 
@@ -182,17 +184,26 @@ struct TestServer {
     var authorization: String { "Bearer \(token.revealed)" }
 
     /// Runs a test against the routes.
-    func test(_ body: @escaping @Sendable (TestCalls) async throws -> Void) async throws {
-        try await server.application().test(.router) { client in
-            try await body(TestCalls(client: client, authorization: authorization))
-        }
+    func test(_ body: (TestCalls) async throws -> Void) async throws {
+        try await body(TestCalls(responder: server.responder, authorization: authorization))
     }
 }
 
-/// Requests with the tenant's key.
+/// Requests with a key, which a server's responder answers without a connection.
 struct TestCalls: Sendable {
-    let client: any TestClientProtocol
-    let authorization: String
+    /// Collects what is written.
+    private final class Writer: ResponseBodyWriter, Sendable {
+        let written = Mutex<[UInt8]>([])
+
+        func write(_ buffer: ByteBuffer) async throws { written.withLock { $0 += buffer.readableBytesView } }
+        func finish(_ trailers: HTTPFields?) async throws {}
+    }
+
+    fileprivate let responder: Responder
+    fileprivate let authorization: String
+
+    /// Requests to the same server with another key.
+    func with(_ authorization: String) -> TestCalls { TestCalls(responder: responder, authorization: authorization) }
 
     func callAsFunction(
         _ method: HTTPRequest.Method,
@@ -201,20 +212,22 @@ struct TestCalls: Sendable {
         body: String? = nil
     ) async throws -> TestAnswer {
         var fields: HTTPFields = [.authorization: authorization]
-        if body != nil { fields[.contentType] = "application/json" }
+        if let body {
+            fields[.contentType] = "application/json"
+            fields[.contentLength] = String(body.utf8.count)
+        }
         for field in headers { fields[field.name] = field.value }
         if fields[.authorization] == "" { fields[.authorization] = nil }
-        let response = try await client.executeRequest(
-            uri: uri,
-            method: method,
-            headers: fields,
-            body: body.map { ByteBuffer(string: $0) }
-        )
+        let request = Request(
+            head: HTTPRequest(method: method, scheme: "http", authority: "localhost", path: uri, headerFields: fields),
+            body: RequestBody(buffer: ByteBuffer(string: body ?? "")))
+        let source = ApplicationRequestContextSource(
+            channel: NIOAsyncTestingChannel(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let response = try await responder.respond(to: request, context: ConnectionContext(source: source))
+        let writer = Writer()
+        try await response.body.write(writer)
         return TestAnswer(
-            status: response.status,
-            headers: response.headers,
-            bytes: Array(response.body.readableBytesView)
-        )
+            status: response.status, headers: response.headers, bytes: writer.written.withLock { $0 })
     }
 }
 

@@ -1,6 +1,5 @@
 import FetchJobs
 import HTTPTypes
-import HummingbirdTesting
 import TestSupport
 import Testing
 import Yams
@@ -78,8 +77,8 @@ import Yams
     @Test func `bodies are read as they are described`() async throws {
         let server = try await TestServer()
         let (_, token) = try await server.keys.create(name: "operator", tenant: "default", scopes: .all)
-        try await server.server.application().test(.router) { client in
-            let call = TestCalls(client: client, authorization: "Bearer \(token.revealed)")
+        try await server.test { client in
+            let call = client.with("Bearer \(token.revealed)")
             let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)
             var (count, unmet) = (0, Set(Self.known))
             // A question is there only while a load asks it; the tests of questions look at its body.

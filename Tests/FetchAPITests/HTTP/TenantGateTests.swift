@@ -1,7 +1,6 @@
 import FetchJobs
 import FetchRuntime
 import HTTPTypes
-import HummingbirdTesting
 import TestSupport
 import Testing
 
@@ -23,7 +22,7 @@ import Testing
             #expect(refused.status == .tooManyRequests && refused.problem == .tooManyRequests)
             #expect(refused.headers[.retryAfter] == "1" && refused.headers[.rateLimit] == #""requests";r=0;t=1"#)
             #expect(refused.headers[.rateLimitPolicy] == #""requests";q=2;w=2"#)
-            let others = TestCalls(client: call.client, authorization: "Bearer \(other.revealed)")
+            let others = call.with("Bearer \(other.revealed)")
             #expect(try await others(.get, "/v1/jobs").status == .ok)
             // Routes for everyone have no tenant.
             #expect(try await call(.get, "/healthz").headers[.rateLimit] == nil)
@@ -47,8 +46,8 @@ import Testing
     @Test func `operators are not held up where they would raise a limit`() async throws {
         let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
         let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
-        try await server.server.application().test(.router) { client async throws in
-            let call = TestCalls(client: client, authorization: "Bearer \(token.revealed)")
+        try await server.test { client async throws in
+            let call = client.with("Bearer \(token.revealed)")
             for _ in 0..<10 { #expect(try await call(.get, "/v1/admin/tenants").status == .ok) }
             #expect(try await call(.get, "/v1/jobs").headers[.rateLimit] == #""requests";r=1;t=1"#)
         }
@@ -142,7 +141,7 @@ import Testing
             #expect(usage["runningJobs"]?["maximum"] == nil && usage["bytesOfDay"]?["count"]?.integer == 0)
             let path = "/v1/admin/tenants/a%2Fb/usage"
             #expect(try await call(.get, path).problem == .scopeRequired)
-            let operators = TestCalls(client: call.client, authorization: "Bearer \(token.revealed)")
+            let operators = call.with("Bearer \(token.revealed)")
             #expect(try await operators(.get, path).json?["sessions"]?["maximum"]?.integer == 7)
             #expect(try await operators(.get, "/v1/admin/tenants/nobody/usage").problem == .notFound)
             #expect(try await call(.get, "/v1/usage?x=1").problem == .invalidParameter)

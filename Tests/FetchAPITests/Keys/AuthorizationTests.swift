@@ -1,7 +1,6 @@
 import FetchEngine
 import FetchJobs
 import HTTPTypes
-import HummingbirdTesting
 import Logging
 import TestSupport
 import Testing
@@ -15,10 +14,10 @@ import Testing
         _ body: @escaping @Sendable (_ call: TestCalls, _ bound: TestCalls, _ key: APIKey) async throws -> Void
     ) async throws {
         let (key, token) = try await server.keys.create(spec, for: .tenantOf(server.key))
-        try await server.server.application().test(.router) { client in
+        try await server.test { client in
             try await body(
-                TestCalls(client: client, authorization: server.authorization),
-                TestCalls(client: client, authorization: "Bearer \(token.revealed)"), key)
+                client,
+                client.with("Bearer \(token.revealed)"), key)
         }
     }
 

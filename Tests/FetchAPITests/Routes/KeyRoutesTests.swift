@@ -1,7 +1,6 @@
 import FetchEngine
 import FetchJobs
 import HTTPTypes
-import HummingbirdTesting
 import TestSupport
 import Testing
 
@@ -13,9 +12,9 @@ import Testing
         _ server: TestServer, _ token: APIKeyToken,
         _ body: @escaping @Sendable (_ call: TestCalls, _ with: @Sendable (String) -> TestCalls) async throws -> Void
     ) async throws {
-        try await server.server.application().test(.router) { client in
-            try await body(TestCalls(client: client, authorization: "Bearer \(token.revealed)")) { token in
-                TestCalls(client: client, authorization: "Bearer \(token)")
+        try await server.test { client in
+            try await body(client.with("Bearer \(token.revealed)")) { token in
+                client.with("Bearer \(token)")
             }
         }
     }

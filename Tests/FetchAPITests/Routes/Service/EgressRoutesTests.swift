@@ -2,7 +2,6 @@ import FetchEngine
 import FetchJobs
 import FetchRuntime
 import HTTPTypes
-import HummingbirdTesting
 import TestSupport
 import Testing
 
@@ -22,10 +21,10 @@ import Testing
     ) async throws {
         let server = try await TestServer()
         let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
-        try await server.server.application().test(.router) { client in
+        try await server.test { client in
             try await body(
-                TestCalls(client: client, authorization: "Bearer \(token.revealed)"),
-                TestCalls(client: client, authorization: server.authorization), server.knownEgress)
+                client.with("Bearer \(token.revealed)"),
+                client, server.knownEgress)
         }
     }
 

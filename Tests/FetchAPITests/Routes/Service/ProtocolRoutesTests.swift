@@ -1,6 +1,5 @@
 import FetchJobs
 import HTTPTypes
-import HummingbirdTesting
 import TestSupport
 import Testing
 
@@ -19,10 +18,10 @@ import Testing
         // The keys' tenants are numbered as they come: the second is `crawler`, as it is among the tenants.
         let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
         let (_, other) = try await server.keys.create(name: "crawler", tenant: "crawler")
-        try await server.server.application().test(.router) { client in
+        try await server.test { client in
             try await body(
-                TestCalls(client: client, authorization: "Bearer \(token.revealed)"),
-                TestCalls(client: client, authorization: "Bearer \(other.revealed)"))
+                client.with("Bearer \(token.revealed)"),
+                client.with("Bearer \(other.revealed)"))
         }
     }
 

@@ -1,6 +1,5 @@
 import FetchJobs
 import HTTPTypes
-import HummingbirdTesting
 import TestSupport
 import Testing
 
@@ -13,8 +12,8 @@ import Testing
     private func test(_ body: @escaping @Sendable (TestCalls) async throws -> Void) async throws {
         let server = try await TestServer()
         let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
-        try await server.server.application().test(.router) { client in
-            try await body(TestCalls(client: client, authorization: "Bearer \(token.revealed)"))
+        try await server.test { client in
+            try await body(client.with("Bearer \(token.revealed)"))
         }
     }
 
