@@ -294,6 +294,7 @@ final class ServiceProcess: Sendable {
 extension HTTPField.Name {
     static let prefer = Self("Prefer")!
     static let idempotencyKey = Self("Idempotency-Key")!
+    static let preferenceApplied = Self("Preference-Applied")!
 }
 
 /// The exit status and the output of a program.

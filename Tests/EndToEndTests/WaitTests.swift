@@ -53,4 +53,26 @@ import Testing
         #expect(member(waited.json, "labels", "of") == "b")
         try await expectStored(waited, in: rig.service)
     }
+
+    @Test func `whoever reads a job can wait for its end`() async throws {
+        let rig = try SharedService.current
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            try gate.wait()
+            try connection.send(EndToEndTests.answer(body: "x"))
+        }
+        let submitted = try await rig.service.request(.post, "/v1/jobs", body: #"{"request": "\#(play.url())"}"#)
+        let path = "/v1/jobs/\(try #require(member(submitted.json, "id", as: String.self)))"
+        let early = try await rig.service.request(.get, path, headers: [.prefer: "wait=0"])
+        #expect(early.headers[.preferenceApplied] == "wait=0" && member(early.json, "state") != "succeeded")
+        async let waited = rig.service.request(.get, path, headers: [.prefer: "wait=30"])
+        try await TestSupport.until { play.requests.count == 1 }
+        gate.open()
+        let end = try await waited
+        #expect(member(end.json, "state") == "succeeded" && end.headers[.preferenceApplied] == "wait=30")
+        // Without waiting: what has ended, and what is not there.
+        #expect(try await rig.service.request(.get, path, headers: [.prefer: "wait=60"]).text == end.text)
+        let unknown = "/v1/jobs/job_01m8b031jje8rr4ysmhbnfkv53"
+        #expect(try await rig.service.request(.get, unknown, headers: [.prefer: "wait=60"]).status == 404)
+    }
 }

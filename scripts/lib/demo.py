@@ -81,7 +81,10 @@ def submit(service, key, url, endpoint):
 
 
 def show(service, key, job):
-    print(f"\nThe job ({job['state']}):\n{json.dumps(job, indent=2, ensure_ascii=False)}")
+    attempts = job["attempts"]
+    print(f"\nWhat happened: {job['id']} {job['state']} after {len(attempts)} attempt{'s' * (len(attempts) != 1)}.")
+    for hop in [hop for attempt in attempts for hop in attempt.get("metrics") or []]:
+        print(f"  {hop.get('status') or '–':>4}  {hop['duration'] * 1000:8.1f} ms  {hop['url']}")
     if job["state"] != "succeeded":
         error = job.get("error") or {}
         print(f"\nThe job did not succeed: {error.get('name', job['state'])}: {error.get('message', '')}")
@@ -126,20 +129,20 @@ def demonstrate(url, scratch, started):
     seconds = time.monotonic() - began
     print(f"""
 {"─" * 72}
-fetchd is running. The job {job["id"]} ended as "{job["state"]}",
-{seconds:.1f} s after the start of the service.
+fetchd is running; all this took {seconds:.1f} s from the start of the service.
 
-  Dashboard  {service.url}/dashboard
+  Dashboard  {service.dashboard_link()}
+             (signs in once; after that with the API key)
   API docs   {service.url}/docs
   API key    {key}
   Log        {log.name}
 
-Fetch a page of your own:
-  curl -H 'Authorization: Bearer {key}' \\
-       -H 'Content-Type: application/json' -H 'Prefer: wait=10' \\
-       -d '{{"request": {{"url": "https://example.com/"}}}}' {service.url}/v1/jobs
-List all jobs:
-  curl -H 'Authorization: Bearer {key}' {service.url}/v1/jobs
+Try next, in another terminal:
+  export KEY={key}
+  curl -H "Authorization: Bearer $KEY" {service.url}/v1/jobs/{job["id"]}
+  curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -H 'Prefer: wait=10' \\
+       -d '{{"request": "https://example.com/"}}' {service.url}/v1/jobs
+Then: docs/tutorial.md, twenty minutes.
 
 Ctrl-C stops the service and removes {scratch}.""", flush=True)
     wait_for_interrupt(service)

@@ -74,6 +74,11 @@ class Service:
         printed = run([self.binary, "keys", "create", *self.storage, *arguments], env=self.environment)
         return re.search(r"\bfk_\S+", printed)[0]
 
+    def dashboard_link(self):
+        """A link that signs in to the dashboard once."""
+        environment = {**self.environment, "DASHBOARD_URL": self.url}
+        return run([self.binary, "dashboard", "link", *self.storage], env=environment).strip()
+
     def doctor(self, patience=5):
         """What `fetchd doctor` finds broken, line by line."""
         command = [self.binary, "doctor", "--patience", str(patience), *self.storage]

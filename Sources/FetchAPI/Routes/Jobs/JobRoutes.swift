@@ -92,7 +92,10 @@ struct JobRoutes: Sendable {
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        guard let id = Job.ID(call.parameter), var job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
+        let preferences = Preferences(of: call.headers)
+        guard let id = Job.ID(call.parameter),
+            var job = try await submitter.job(id, of: tenant, waiting: preferences.wait, for: call.connection)
+        else { throw Self.notFound }
         let tag = job.tag
         if job.isClaimed {
             let running = live.job(id, of: tenant)
@@ -108,6 +111,7 @@ struct JobRoutes: Sendable {
             if let effective { writer.member("effectiveConfiguration", object: effective.write) }
         }
         response.headers[.eTag] = tag
+        if preferences.wait != nil { response.headers[.preferenceApplied] = preferences.applied }
         return response
     }
 

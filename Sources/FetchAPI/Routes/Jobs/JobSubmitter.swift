@@ -37,14 +37,29 @@ struct JobSubmitter: Sendable {
             let final = try await end(wait, of: job.tenant, until: deadline, for: client)
             return Submission(enqueued: enqueued, job: final)
         case .replayed(let id):
-            let first = waiters.wait(for: id)
-            defer { waiters.end(first) }
-            var known = try await jobs.job(id, of: job.tenant)
-            if let deadline, known?.state.isFinal == false {
-                known = try await end(first, of: job.tenant, until: deadline, for: client) ?? known
-            }
-            return Submission(enqueued: enqueued, job: known)
+            return Submission(
+                enqueued: enqueued, job: try await self.job(id, of: job.tenant, until: deadline, for: client))
         }
+    }
+
+    /// A job as it is stored, or nil when there is none.
+    ///
+    /// - Parameter seconds: How long to wait for the job to become final.
+    func job(
+        _ id: Job.ID, of tenant: Tenant.ID, waiting seconds: Int?, for client: Connection?
+    ) async throws -> Job? {
+        try await job(id, of: tenant, until: seconds.map { ContinuousClock.now + .seconds($0) }, for: client)
+    }
+
+    private func job(
+        _ id: Job.ID, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant?, for client: Connection?
+    ) async throws -> Job? {
+        guard let deadline else { return try await jobs.job(id, of: tenant) }
+        let wait = waiters.wait(for: id)
+        defer { waiters.end(wait) }
+        let known = try await jobs.job(id, of: tenant)
+        guard known?.state.isFinal == false else { return known }
+        return try await end(wait, of: tenant, until: deadline, for: client) ?? known
     }
 
     /// The job when it is final or time is up; nil when it was not looked at.
