@@ -331,15 +331,10 @@ package struct Server: Service {
     ) -> [Route] {
         let templates = Templates()
         let dashboard = DashboardRoutes(
-            jobs: ports.jobs,
-            keys: ports.keys,
+            ports: ports,
             retrier: retrier,
-            limiters: ports.limiters,
-            questions: ports.questions,
             answers: QuestionAnswers(questions: ports.questions, judge: ports.judge),
-            blobs: ports.blobs,
             authenticator: authenticator,
-            audit: ports.audit,
             gate: DashboardGate(signIns: ports.signIns, proxies: configuration.trustedProxies),
             provider: provider,
             templates: templates

@@ -54,6 +54,28 @@ final class Browser: Sendable {
         _ = try await post("/element/\(try await element(selector))/click", "{}")
     }
 
+    /// Clicks on what leads to another page, and waits until the page that is shown now is gone.
+    func follow(_ selector: String) async throws {
+        let page = try await element("html")
+        try await click(selector)
+        try await until {
+            member(try await send(.get, "/element/\(page)/name"), "value", "error", as: String.self) != nil
+        }
+    }
+
+    /// Checks a box, and waits until it is: a click is sent to a place, and what is there may still be moving.
+    func check(_ selector: String) async throws {
+        try await click(selector)
+        try await until { member(try await send(.get, "/element/\(element(selector))/selected"), "value") == true }
+    }
+
+    /// What an expression of the page's own language gives.
+    func evaluate<Value>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
+        let script = try JSONSerialization.data(withJSONObject: ["script": "return \(expression)", "args": [Any]()])
+        let answer = try await post("/execute/sync", String(decoding: script, as: UTF8.self))
+        return try #require(member(answer, "value", as: Value.self), "\(expression): \(answer)")
+    }
+
     /// The text that the page shows at a place.
     ///
     /// A page that is just being replaced has taken the place away from under the question, which is then asked again.

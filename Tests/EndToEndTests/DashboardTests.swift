@@ -26,12 +26,12 @@ import Testing
             try await Browser.with { browser in
                 try await browser.open(service.base + "/dashboard")
                 try await browser.type("fk_wrong", into: "#key")
-                try await browser.click("form.card button")
+                try await browser.follow("form.card button")
                 #expect(try await browser.text("h1") == "Sign in")
                 try await keep(browser, as: "signIn")
 
                 try await browser.type(key, into: "#key")
-                try await browser.click("form.card button")
+                try await browser.follow("form.card button")
                 #expect(try await browser.text("h1") == "Overview")
                 #expect(try await browser.text("main").contains("addressForbidden"))
                 try await keep(browser, as: "overview")
@@ -49,7 +49,7 @@ import Testing
                 let again = try #require(member(failed, "id", as: String.self))
                 try await browser.open(service.base + "/dashboard/jobs/\(again)")
                 try await keep(browser, as: "failedJob")
-                try await browser.click("form[action$=retry] button")
+                try await browser.follow("form[action$=retry] button")
                 _ = try await service.job(again) { job in
                     member(job, "attempts", as: [[String: Any]].self)?.count == 2 && member(job, "state") == "failed"
                 }
@@ -82,12 +82,12 @@ import Testing
             try await Browser.with { browser in
                 try await browser.open(service.base + "/dashboard/hosts")
                 try await browser.type(key, into: "#key")
-                try await browser.click("form.card button")
+                try await browser.follow("form.card button")
                 let hosts = try await browser.text("table")
                 #expect(hosts.contains("circuit open") && hosts.contains("503, Retry-After"))
                 #expect(hosts.contains("4 at once, 10 in 60 s, 65536 bytes/s"))
                 try await browser.type("slow.example", into: "#name")
-                try await browser.click("form.card button")
+                try await browser.follow("form.card button")
                 #expect(try await browser.text("tbody").contains("slow.example paused"))
                 try await keep(browser, as: "hosts")
 

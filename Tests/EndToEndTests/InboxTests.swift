@@ -41,7 +41,7 @@ import Testing
             try await Browser.with { browser in
                 try await browser.open(service.base + "/dashboard/questions")
                 try await browser.type(key, into: "#key")
-                try await browser.click("form.card button")
+                try await browser.follow("form.card button")
                 #expect(try await browser.text("h1") == "Questions")
                 let page = try await browser.text("main")
                 #expect(page.contains("Follow a redirect?") && page.contains("Take the response?"))
@@ -49,17 +49,17 @@ import Testing
                     page.contains(origin.url("/a")) && page.contains("<b>&") && page.contains("for all 2 like this"))
                 try await keep(browser, as: "questions")
 
-                // Enter, which sends a form by its first button, decides nothing.
+                // Enter, which sends a form by its first button, decides nothing: that button is disabled.
                 try await browser.type("mine\u{E007}", into: "article:first-of-type input[name=note]")
-                try await browser.click("article:first-of-type input[name=all]")
-                try await browser.click("article:first-of-type button[value=returnResponse]")
+                try await browser.check("article:first-of-type input[name=all]")
+                try await browser.follow("article:first-of-type button[value=returnResponse]")
                 let ended = try await browser.text("table")
                 #expect(ended.contains("a person at the dashboard") && ended.contains("mine"))
                 for job in jobs.prefix(2) {
                     let ended = try await service.job(job) { member($0, "state") == "succeeded" }
                     #expect(member(ended, "response", "status") == 302)
                 }
-                try await browser.click("article:first-of-type button[value=cancel]")
+                try await browser.follow("article:first-of-type button[value=cancel]")
                 _ = try await service.job(jobs[2]) { member($0, "state") == "cancelled" }
                 #expect(try await browser.text("main").contains("No load waits for an answer."))
                 try await keep(browser, as: "questionsAnswered")

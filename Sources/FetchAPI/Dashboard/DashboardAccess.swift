@@ -27,6 +27,9 @@ enum DashboardAccess: Sendable, Equatable {
     /// By method and path.
     static let table: [String: DashboardAccess] = [
         "GET /dashboard/style.css": .everyone,
+        "GET /dashboard/app.js": .everyone,
+        "GET /dashboard/link.js": .everyone,
+        "POST /dashboard/theme": .everyone,
         "GET /dashboard/sign-in": .everyone,
         "POST /dashboard/sign-in": .everyone,
         "GET /dashboard/link": .everyone,

@@ -139,7 +139,7 @@ final class DashboardGate: Sendable {
             forwardedProto: call.headers[values: .xForwardedProto])
     }
 
-    private static func cookie(_ name: String, in fields: HTTPFields) -> String? {
+    static func cookie(_ name: String, in fields: HTTPFields) -> String? {
         for field in fields[values: .cookie] {
             for pair in field.split(separator: ";") {
                 let pair = pair.trimmingPrefix(while: \.isWhitespace)

@@ -16,7 +16,7 @@ extension DashboardRoutes {
         let shown = Array(items.prefix(Self.pageSize))
         let next = items.count > shown.count ? shown.last.map { Cursor(after: $0.id, filter: "") } : nil
         let content = AuditPage(
-            shown, next: next.map { "\(Self.auditPath)?cursor=\($0.text)" }, frame: frame("Audit log", session),
+            shown, next: next.map { "\(Self.auditPath)?cursor=\($0.text)" }, frame: frame("Audit log", call, session),
             now: .now)
         return page(.audit, content)
     }

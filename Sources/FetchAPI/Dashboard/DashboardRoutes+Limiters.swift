@@ -21,7 +21,7 @@ extension DashboardRoutes {
             of: session.tenant, kind, after: after?.key ?? "", limit: Self.pageSize + 1)
         let shown = Array(items.prefix(Self.pageSize))
         let next = items.count > shown.count ? shown.last.map { LimiterCursor(after: $0) } : nil
-        let frame = frame(LimiterListPage.title(kind), session)
+        let frame = frame(LimiterListPage.title(kind), call, session)
         let mayPause = session.may(.post, "\(LimiterListPage.path(kind))/pause")
         return page(
             .limiters, LimiterListPage(shown, of: kind, next: next, mayPause: mayPause, frame: frame, now: .now))

@@ -29,7 +29,7 @@ extension DashboardRoutes {
         let ended = try await questions.lastEnded(of: session.tenant, limit: Self.endedCount)
         let content = QuestionListPage(
             shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,
-            mayAnswer: session.may(.post, Self.answerPath), frame: frame("Questions", session), now: now)
+            mayAnswer: session.may(.post, Self.answerPath), frame: frame("Questions", call, session), now: now)
         return page(.questions, content)
     }
 

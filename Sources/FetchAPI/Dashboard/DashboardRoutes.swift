@@ -2,47 +2,71 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// The dashboard: pages for people, made on the server, and without a script but ``LinkScript``.
+/// The dashboard: pages for people, made on the server, each of which does its work without scripts.
 ///
-/// ``DashboardAccess`` says which role each of them asks for.
+/// A screen is a line in ``Navigation/screens``, its routes in ``routes`` and in ``DashboardAccess``, and a template in
+/// ``Templates``.
 struct DashboardRoutes: Sendable {
     static let pageSize = 50
     static let previewBytes = 4096
     private static let cancelPath = "/dashboard/jobs/{id}/cancel"
     private static let retryPath = "/dashboard/jobs/{id}/retry"
 
-    let jobs: any JobStore
-    let keys: any KeyStore
+    let ports: Server.Ports
     let retrier: JobRetrier
-    let limiters: any LimiterStore
-    let questions: any QuestionStore
     let answers: QuestionAnswers
-    let blobs: any BlobStore
     let authenticator: Authenticator
-    let audit: any AuditLog
     let gate: DashboardGate
     /// Where people sign in by OpenID Connect; nil for nowhere.
     let provider: IdentityProvider?
     let templates: Templates
 
+    var jobs: any JobStore { ports.jobs }
+    var keys: any KeyStore { ports.keys }
+    var limiters: any LimiterStore { ports.limiters }
+    var questions: any QuestionStore { ports.questions }
+    var blobs: any BlobStore { ports.blobs }
+    var audit: any AuditLog { ports.audit }
+
+    /// The routes of all screens, one list a line.
     var routes: [Route] {
+        let lists = [
+            StaticFile.all.map(\.route),
+            frameRoutes,
+            signInRoutes,
+            openIDRoutes,
+            jobRoutes,
+            Limiter.Kind.allCases.flatMap(limiterRoutes),
+            questionRoutes,
+            auditRoutes,
+        ]
+        return lists.flatMap(\.self)
+    }
+
+    private var frameRoutes: [Route] {
         [
             Route(.get, "/") { _ in Self.redirect(to: "/dashboard") },
-            Route(.get, "/dashboard/style.css") { _ in Self.style },
+            Route(.post, "/dashboard/theme", chooseTheme),
             page(.get, "/dashboard", overview),
+        ]
+    }
+
+    private var jobRoutes: [Route] {
+        [
             page(.get, "/dashboard/jobs", list),
             page(.get, "/dashboard/jobs/{id}", job),
             page(.post, Self.cancelPath, cancel),
             page(.post, Self.retryPath, retry),
-        ] + signInRoutes + openIDRoutes + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes + auditRoutes
+        ]
     }
 
-    private static let style: Response = {
-        var response = Response.text(Embedded.files["style.css"] ?? "", type: "text/css; charset=utf-8")
-        response.headers[.cacheControl] = "public, max-age=300"
-        response.headers[.crossOriginResourcePolicy] = "same-origin"
+    /// Changes nothing but the colours that this browser is shown, so it takes forms of our own pages without a token.
+    private func chooseTheme(_ call: Call) async throws -> Response {
+        let form = try await gate.form(of: call, in: nil)
+        var response = Self.redirect(to: Self.path(form["next"]))
+        response.headers[.setCookie] = (try form.oneOf("theme", Theme.self) ?? .system).cookie
         return response
-    }()
+    }
 
     // MARK: Visitors
 
@@ -54,8 +78,7 @@ struct DashboardRoutes: Sendable {
         Route(method, path) { call in
             guard let session = try await gate.session(of: call) else {
                 let next = call.request.method == .get ? call.request.uri.string : "/dashboard"
-                let escaped = Self.path(next).replacing("&", with: "%26").replacing("?", with: "%3F")
-                return Self.redirect(to: "/dashboard/sign-in?next=\(escaped)")
+                return Self.redirect(to: "/dashboard/sign-in?next=\(Self.escaped(Self.path(next)))")
             }
             let actor = actor(call, session)
             var response = try await AuditActor.$current.withValue(actor) {
@@ -85,7 +108,7 @@ struct DashboardRoutes: Sendable {
             return try await handler(call, session)
         } catch let problem as Problem {
             let content = MessagePage(
-                frame: frame(problem.code.title, session),
+                frame: frame(problem.code.title, call, session),
                 heading: problem.code.title,
                 paragraphs: [problem.detail, problem.code.advice].compactMap(\.self)
             )
@@ -97,7 +120,7 @@ struct DashboardRoutes: Sendable {
 
     private func overview(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let overview = try await jobs.overview(of: session.tenant)
-        return page(.overview, OverviewPage(overview, frame: frame("Overview", session), now: .now))
+        return page(.overview, OverviewPage(overview, frame: frame("Overview", call, session), now: .now))
     }
 
     private func list(_ call: Call, _ session: DashboardSession) async throws -> Response {
@@ -113,7 +136,7 @@ struct DashboardRoutes: Sendable {
         let next = items.count > shown.count ? shown.last.map { JobCursor(after: $0.id, filter: filter) } : nil
         let chosen = [filter.state?.rawValue, filter.status.map { "answered \($0)" }].compactMap(\.self)
         let title = (["Jobs"] + (chosen.isEmpty ? [] : [chosen.joined(separator: ", ")])).joined(separator: ": ")
-        return page(.jobs, JobListPage(shown, filter, next: next, frame: frame(title, session), now: .now))
+        return page(.jobs, JobListPage(shown, filter, next: next, frame: frame(title, call, session), now: .now))
     }
 
     private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {
@@ -123,7 +146,7 @@ struct DashboardRoutes: Sendable {
         let preview = try await preview(of: job, session.tenant)
         let content = JobDetailPage(
             job, preview: preview, mayCancel: session.may(.post, Self.cancelPath),
-            mayRetry: session.may(.post, Self.retryPath), frame: frame("Job \(id)", session))
+            mayRetry: session.may(.post, Self.retryPath), frame: frame("Job \(id)", call, session))
         return page(.job, content)
     }
 
@@ -160,10 +183,8 @@ struct DashboardRoutes: Sendable {
 
     // MARK: Answers
 
-    func frame(_ title: String, _ session: DashboardSession) -> PageFrame {
-        PageFrame(
-            title: title, formToken: session.formToken, role: session.signIn.role.rawValue,
-            showsAudit: session.may(.get, Self.auditPath))
+    func frame(_ title: String, _ call: Call, _ session: DashboardSession) -> PageFrame {
+        PageFrame(title: title, call, session)
     }
 
     func page(_ template: Templates.Page, _ content: Any, status: HTTPResponse.Status = .ok) -> Response {
@@ -186,10 +207,15 @@ struct DashboardRoutes: Sendable {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):
                     true
-                default: "-._~/?&=".utf8.contains(byte)
+                default: "-._~/?&=%+:,*".utf8.contains(byte)
                 }
             })
         else { return "/dashboard" }
         return text
+    }
+
+    /// A path of the dashboard as the value of a parameter, readable where it can be.
+    private static func escaped(_ path: String) -> String {
+        [("%", "%25"), ("&", "%26"), ("?", "%3F"), ("+", "%2B")].reduce(path) { $0.replacing($1.0, with: $1.1) }
     }
 }

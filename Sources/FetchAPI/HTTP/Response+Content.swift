@@ -26,7 +26,7 @@ extension Response {
         )
     }
 
-    /// A page for people: it may load our style sheet and send forms to us, and nothing else (SEC-72).
+    /// A page for people: it may load our style sheet and script and send forms to us, and nothing else (SEC-72).
     static func page(_ html: String, status: HTTPResponse.Status = .ok) -> Response {
         Response(status: status, headers: pageHeaders, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
     }
@@ -46,6 +46,6 @@ extension Response {
 /// What pages may load, and where their forms may lead.
 enum PagePolicy {
     static let text =
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
-        + "base-uri 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }

@@ -1,3 +1,6 @@
+import FetchJobs
+import Hummingbird
+
 /// The frame around the content of every page.
 struct PageFrame {
     let title: String
@@ -5,7 +8,36 @@ struct PageFrame {
     var formToken: String?
     /// What the visitor may do, as a word; nil without a session.
     var role: String?
-    var showsAudit = false
+    /// The address of the page, which forms of the frame lead back to.
+    var path = "/dashboard"
+    /// The colours that the visitor has chosen; nil for those of his system.
+    var theme: String?
+    var themes: [ThemeButton] = []
+    /// The screens that the page leads to.
+    var sections = Navigation(for: nil, at: "").sections
+
+    /// A choice of colours.
+    struct ThemeButton {
+        let name: String
+        let title: String
+        /// `true` for the one that is chosen, otherwise `false`.
+        let pressed: String
+    }
+}
+
+extension PageFrame {
+    /// The frame of a page for somebody who has signed in.
+    init(title: String, _ call: Call, _ session: DashboardSession) {
+        let chosen = Theme(of: call)
+        self.init(
+            title: title, formToken: session.formToken, role: session.signIn.role.rawValue,
+            path: DashboardRoutes.path(call.request.uri.string),
+            theme: chosen == .system ? nil : chosen.rawValue,
+            themes: Theme.allCases.map {
+                ThemeButton(name: $0.rawValue, title: $0.title, pressed: $0 == chosen ? "true" : "false")
+            },
+            sections: Navigation(for: session.signIn.role, at: call.request.uri.path).sections)
+    }
 }
 
 /// A name and its value.
@@ -39,7 +71,6 @@ struct WelcomePage {
 struct LinkPage {
     let frame: PageFrame
     let error: String?
-    let script: String
 }
 
 /// A page with one sentence or more and nothing to do.
