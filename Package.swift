@@ -290,9 +290,11 @@ let package = Package(
         .testTarget(
             name: "fetchdTests",
             dependencies: [
-                "FetchAPI", "FetchEngine", "FetchJobs", "FetchStorage", "FetchWorker", "TestSupport", "fetchd",
+                "FetchAPI", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker", "TestSupport",
+                "fetchd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings

@@ -145,7 +145,7 @@ final class ServiceProcess: Sendable {
         self.key = key
         self.process = process
         var text = ""
-        let listening = /url=(https?:\/\/)(\S+) .*listening/
+        let listening = /listening.*server\.url"?[=:]"?(https?:\/\/)([^"\s]+)/
         while !text.contains(listening) {
             let more = process.nextErrors()
             try #require(!more.isEmpty, "the service ended: \(text)")

@@ -38,13 +38,14 @@ package struct ServerTLS: Sendable {
                 configuration.onCertificateLoaded = { change in
                     guard let before = change.previousCertificateChain, before != change.currentCertificateChain
                     else { return }
-                    logger.notice("The certificate was read again", metadata: ["file": "\(files.certificates)"])
+                    logger.notice(
+                        "The certificate was read again", metadata: ["tls.certificate": "\(files.certificates)"])
                     onChange()
                 }
                 configuration.onCertificateLoadFailed = { failure in
                     logger.error(
                         "The certificate cannot be read again; the one before stays",
-                        metadata: ["file": "\(files.certificates)", "error": "\(failure.error)"])
+                        metadata: ["tls.certificate": "\(files.certificates)", "error": "\(failure.error)"])
                 }
             })
         var configuration =

@@ -35,7 +35,8 @@ final class KeyUses: Service {
             return uses
         }
         do { try await store.noteUses(noted) } catch {
-            logger.warning("uses of keys were not noted", metadata: ["count": "\(noted.count)", "error": "\(error)"])
+            logger.warning(
+                "uses of keys were not noted", metadata: ["keys.count": "\(noted.count)", "error": "\(error)"])
             uses.withLock { $0.merge(noted) { later, _ in later } }
         }
     }

@@ -105,7 +105,7 @@ final class KnownIssuerKeys: Service {
         switch result {
         case .success(let keys):
             for fault in keys.faults {
-                logger.warning("a key of the issuer of tokens is not used", metadata: ["fault": "\(fault)"])
+                logger.warning("a key of the issuer of tokens is not used", metadata: ["token.fault": "\(fault)"])
             }
             return true
         case .failure(let error):

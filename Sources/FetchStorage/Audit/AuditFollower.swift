@@ -115,7 +115,7 @@ package actor AuditFollower: Service {
         if counts.lost > lost {
             logger.error(
                 "retention has removed entries of the audit log before its sink had them",
-                metadata: ["sink": "\(sink.name)", "count": "\(counts.lost - lost)"])
+                metadata: ["audit.sink": "\(sink.name)", "entries.count": "\(counts.lost - lost)"])
         }
         lost = counts.lost
         let isMine = try await positions.claim()
@@ -124,5 +124,5 @@ package actor AuditFollower: Service {
         return counts.waiting > 0 ? .own : .nothing
     }
 
-    private func at(_ error: any Error) -> Logger.Metadata { ["sink": "\(sink.name)", "error": "\(error)"] }
+    private func at(_ error: any Error) -> Logger.Metadata { ["audit.sink": "\(sink.name)", "error": "\(error)"] }
 }

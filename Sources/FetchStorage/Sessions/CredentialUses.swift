@@ -68,7 +68,8 @@ package final class CredentialUses: Service {
         } catch {
             // The log tells readers that the list has a gap, should the node end before.
             logger.warning(
-                "uses of credentials were not noted", metadata: ["count": "\(uses.count)", "error": "\(error)"])
+                "uses of credentials were not noted",
+                metadata: ["credentials.count": "\(uses.count)", "error": "\(error)"])
             waiting.withLock { $0.insert(contentsOf: uses, at: 0) }
             return false
         }

@@ -82,7 +82,7 @@ struct JobExecution {
 
     /// Leaves the job to whichever node finds it: nobody knows what of it was committed.
     private func giveUp(because error: StoreError) {
-        logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+        logger.warning("job given up", metadata: told(["error": "\(error)"]))
         dispatcher.intake.noteUncertainCommit()
     }
 
@@ -100,11 +100,11 @@ struct JobExecution {
                 if try await !retry(outcome) { try await settle(outcome) }
                 return dispatcher.leave(dispatcher.queue.limiters(of: job))
             } catch  where error.code == .unavailable {
-                logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
+                logger.warning("settling waits for the database", metadata: told())
                 try? await dispatcher.clock.sleep(for: Self.backoff.wait(after: tries, random: .random(in: 0...1)))
                 tries += 1
             } catch {
-                logger.error("settling failed", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+                logger.error("settling failed", metadata: told(["error": "\(error)"]))
                 return await settleRefused(outcome)
             }
         }
@@ -128,13 +128,7 @@ struct JobExecution {
         dispatcher.metrics.countRetry()
         logger.notice(
             "job waits for another attempt",
-            metadata: [
-                "job.id": "\(job.id)",
-                "job.claim": "\(job.claim)",
-                "load.code": "\(outcome.errorName ?? "-")",
-                "http.status": "\(outcome.status.map { String($0) } ?? "-")",
-                "retry.wait": "\(wait)",
-            ]
+            metadata: told(of: outcome, ["retry.wait": "\(wait)"])
         )
         return true
     }
@@ -167,20 +161,33 @@ struct JobExecution {
 
     private func log(_ outcome: JobOutcome, isOurs: Bool) {
         guard isOurs else {
-            logger.notice("job fenced", metadata: ["job.id": "\(job.id)", "job.claim": "\(job.claim)"])
+            logger.notice("job fenced", metadata: told())
             return
         }
         // Thousands a second may succeed.
         logger.log(
             level: outcome.state == .succeeded ? .info : .notice,
             "job finished",
-            metadata: [
-                "job.id": "\(job.id)",
-                "job.state": "\(outcome.state.rawValue)",
-                "load.code": "\(outcome.errorName ?? "-")",
-                "http.status": "\(outcome.status.map { String($0) } ?? "-")",
-            ]
+            metadata: told(of: outcome, ["job.state": "\(outcome.state.rawValue)"])
         )
+    }
+
+    /// What lines of the log tell of the job: whose it is and where it goes, without what a URL keeps secret.
+    private func told(of outcome: JobOutcome? = nil, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
+        var metadata = more
+        metadata["job.id"] = "\(job.id)"
+        metadata["job.claim"] = "\(job.claim)"
+        metadata["tenant.id"] = "\(job.tenant)"
+        if let session = job.spec.session { metadata["session.id"] = "\(session)" }
+        let url = job.spec.request.url
+        // A URL without a host may be all data.
+        if let host = url.host, !host.isEmpty {
+            metadata["url.host"] = "\(host)"
+            metadata["url"] = "\(url.redacted)"
+        }
+        if let name = outcome?.errorName { metadata["load.code"] = "\(name)" }
+        if let status = outcome?.status { metadata["http.status"] = "\(status)" }
+        return metadata
     }
 }
 

@@ -80,7 +80,7 @@ package struct Pruner: Service {
             try await body()
         } catch {
             failures.count(.pruning)
-            logger.warning("tidying failed", metadata: ["expiredRow": "\(what)", "error": "\(error)"])
+            logger.warning("tidying failed", metadata: ["pruning.step": "\(what)", "error": "\(error)"])
         }
     }
 

@@ -484,7 +484,9 @@ package final class RemoteDelegates: Service {
             let answering = try await store.answer(asked.id, of: asked.tenant, reply, by: .delegate(message.endpoint))
             logger.info(
                 "question answered",
-                metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)", "answering": "\(answering.word)"])
+                metadata: [
+                    "question.id": "\(asked.id)", "job.id": "\(asked.job)", "question.answering": "\(answering.word)",
+                ])
         } catch {
             logger.warning("an answer was not stored", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
         }

@@ -90,14 +90,18 @@ package final class Scheduler: Service {
             logger.info(
                 "schedule fired",
                 metadata: [
-                    "schedule.id": "\(schedule.id)", "schedule.jobs": "\(jobs.count)",
+                    "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)",
+                    "schedule.jobs": "\(jobs.count)",
                     "schedule.error": "\(failure?.message ?? "-")",
                 ]
             )
         } catch {
             // It is still due: the next heartbeat finds it again.
             logger.warning(
-                "schedule postponed", metadata: ["schedule.id": "\(schedule.id)", "error": "\(error)"])
+                "schedule postponed",
+                metadata: [
+                    "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)", "error": "\(error)",
+                ])
         }
     }
 }

@@ -136,7 +136,10 @@ package final class WebhookCourier: Service, Notifiable {
             // The claim on it runs out in a minute, and it is tried again.
             logger.warning(
                 "delivery postponed",
-                metadata: ["delivery.id": "\(delivery.id)", "error": "\(error)"]
+                metadata: [
+                    "delivery.id": "\(delivery.id)", "endpoint.id": "\(delivery.endpoint)",
+                    "tenant.id": "\(delivery.tenant)", "error": "\(error)",
+                ]
             )
         }
     }
@@ -152,13 +155,15 @@ package final class WebhookCourier: Service, Notifiable {
         logger.info(
             "event sent",
             metadata: [
-                "delivery.id": "\(delivery.id)", "event.subject": "\(delivery.subject)",
+                "delivery.id": "\(delivery.id)", "endpoint.id": "\(endpoint.id)", "tenant.id": "\(delivery.tenant)",
+                "event.subject": "\(delivery.subject)", "url.host": "\(endpoint.url.host ?? "-")",
                 "http.status": "\(attempt.answer.map { String($0.status) } ?? "-")", "delivery.verdict": "\(verdict)",
                 "load.code": "\(attempt.errorName ?? "-")",
             ]
         )
         guard endpointIsDisabled else { return }
-        logger.notice("endpoint disabled", metadata: ["endpoint.id": "\(endpoint.id)"])
+        logger.notice(
+            "endpoint disabled", metadata: ["endpoint.id": "\(endpoint.id)", "tenant.id": "\(endpoint.tenant)"])
         try await queue.abandonDeliveries(to: endpoint.id, of: endpoint.tenant)
     }
 

@@ -52,7 +52,7 @@ struct AuditCommand: AsyncParsableCommand {
 
         private func reportsOfDatabase() async throws -> [AuditChainReport] {
             let settings = try options.settings()
-            let logger = Logger.make(settings.logLevel)
+            let logger = Logger.make(settings)
             var reports: [AuditChainReport] = []
             try await Database.with(settings, logger: logger) { database in
                 let log = PostgresAuditLog(client: database.client, logger: logger)

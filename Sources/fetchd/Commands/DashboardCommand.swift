@@ -117,7 +117,7 @@ struct DashboardCommand: AsyncParsableCommand {
     private static func withStore(
         _ settings: Settings, _ body: (PostgresSignInStore) async throws -> Void
     ) async throws {
-        try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+        try await Database.with(settings, logger: .make(settings)) { database in
             if settings.migratesDatabase { _ = try await database.migrate() }
             try await body(PostgresSignInStore(client: database.client, ring: try MasterKeys.fire(settings)))
         }

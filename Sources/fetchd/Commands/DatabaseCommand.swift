@@ -41,7 +41,7 @@ struct DatabaseServeCommand: AsyncParsableCommand {
         configuration.runtimeDirectory = runtimeDirectory
         configuration.databaseUser = dbUser
         configuration.binaryDirectory = pgBindir
-        let logger = Logger(label: "fetchd", factory: { StreamLogHandler.standardError(label: $0) })
+        let logger = ProgramLog.standardError(nil).logger(.info)
         let cluster = try await PrivateCluster(configuration, loop: EventLoop(name: "postgres"), logger: logger)
         let services: [any Service] = [cluster, Announcement(cluster: cluster)]
         try await ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()

@@ -27,7 +27,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         try await ExitError.reporting {
             let settings = try options.settings()
-            try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+            try await Database.with(settings, logger: .make(settings)) { database in
                 guard try await database.pendingMigrations().isEmpty else {
                     throw ExitError(.unavailable, "the schema is not up to date; run fetchd migrate first")
                 }

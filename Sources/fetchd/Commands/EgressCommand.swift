@@ -114,7 +114,7 @@ enum EgressFile {
         _ body: (PostgresEgressStore, Tenant.ID) async throws -> Void
     ) async throws {
         let settings = try options.settings()
-        try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+        try await Database.with(settings, logger: .make(settings)) { database in
             if settings.migratesDatabase { _ = try await database.migrate() }
             var owner = Tenant.ID.service
             if let tenant {

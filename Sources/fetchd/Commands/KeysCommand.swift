@@ -220,7 +220,7 @@ struct KeysCommand: AsyncParsableCommand {
     ) async throws {
         try await ExitError.reporting {
             let settings = try options.settings()
-            try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+            try await Database.with(settings, logger: .make(settings)) { database in
                 if settings.migratesDatabase { _ = try await database.migrate() }
                 let ring = try MasterKeys.fire(settings)
                 try await body(database.client, ring)

@@ -20,7 +20,7 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         try await ExitError.reporting {
             let settings = try options.settings()
-            try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+            try await Database.with(settings, logger: .make(settings)) { database in
                 guard status else {
                     let applied = try await database.migrate()
                     print(

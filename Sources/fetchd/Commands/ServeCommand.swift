@@ -31,9 +31,11 @@ struct ServeCommand: AsyncParsableCommand {
             do { try settings.session.authentication.kerberosRealms?.enter() } catch {
                 throw ExitError(.configuration, "KERBEROS_REALMS: \(error)")
             }
-            let logger = Logger.make(settings.logLevel)
+            let log = ProgramLog.standardError(settings.logFormat)
+            let logger = log.logger(settings.logLevel)
             let database = try await Database(settings, logger: logger)
-            var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+            // The first to start is the last to stop.
+            var services = [ServiceGroupConfiguration.ServiceConfiguration(service: SuppressedLines(log: log))]
             if let cluster = database.cluster {
                 services.append(.init(service: cluster, failureTerminationBehavior: .gracefullyShutdownGroup))
             }

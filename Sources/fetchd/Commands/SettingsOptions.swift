@@ -20,6 +20,9 @@ struct SettingsOptions: ParsableArguments {
     @Option(name: Setting.name(of: "log.level"), help: Setting.help(for: "log.level", "level"))
     var logLevel: String?
 
+    @Option(name: Setting.name(of: "log.format"), help: Setting.help(for: "log.format", "format"))
+    var logFormat: String?
+
     /// The settings of these flags, of further ones, and of the environment.
     ///
     /// - Throws: A configuration error that names a variable that is no setting and looks like a misspelt one.
@@ -30,6 +33,7 @@ struct SettingsOptions: ParsableArguments {
         flags["postgres.binaryDirectory"] = postgresBinaryDirectory
         flags["database.user"] = databaseUser
         flags["log.level"] = logLevel
+        flags["log.format"] = logFormat
         do { return try SettingSources(flags: flags, environment: ProcessInfo.processInfo.environment) } catch {
             throw ExitError(.configuration, error.description)
         }
@@ -104,10 +108,15 @@ struct ExitError: Error, CustomStringConvertible {
 }
 
 extension Logger {
-    /// The program's logger, on standard error.
-    static func make(_ level: Logger.Level) -> Logger {
-        var logger = Logger(label: "fetchd") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = level
+    /// The logger of a command, on standard error.
+    static func make(_ settings: Settings) -> Logger {
+        ProgramLog.standardError(settings.logFormat).logger(settings.logLevel)
+    }
+
+    /// The same logger, which adds a field to each line.
+    func with(_ key: String, _ value: String) -> Logger {
+        var logger = self
+        logger[metadataKey: key] = "\(value)"
         return logger
     }
 

@@ -76,7 +76,7 @@ struct TenantsCommand: AsyncParsableCommand {
     ) async throws {
         try await ExitError.reporting {
             let settings = try options.settings()
-            try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+            try await Database.with(settings, logger: .make(settings)) { database in
                 if settings.migratesDatabase { _ = try await database.migrate() }
                 try await body(PostgresTenantStore(client: database.client))
             }

@@ -26,8 +26,7 @@ struct DescriptorWriter: Sendable {
     init(descriptor: CInt, name: String) {
         self.descriptor = descriptor
         self.name = name
-        var status = stat()
-        mayWait = fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFREG
+        mayWait = FileStatus(descriptor: descriptor)?.isRegular != true
     }
 
     /// Writes all bytes; throws `OutputError`, or `CancellationError` when the task is cancelled while it waits.

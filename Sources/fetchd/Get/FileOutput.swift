@@ -9,8 +9,7 @@ struct FileOutput: Sendable {
 
     init(path: String) throws(OutputError) {
         self.path = path
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+        if FileStatus(path: path)?.isRegular == false {
             temporaryPath = nil
             descriptor = open(path, O_WRONLY | O_CLOEXEC)
         } else {

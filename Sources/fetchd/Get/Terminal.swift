@@ -19,18 +19,13 @@ extension ProgressBar.Style {
         let bodyIsElsewhere: Bool
         switch destination {
         case .file, .remoteName, .nowhere: bodyIsElsewhere = true
-        case .standardOutput: bodyIsElsewhere = Self.isRegularFile(STDOUT_FILENO)
+        case .standardOutput: bodyIsElsewhere = FileStatus(descriptor: STDOUT_FILENO)?.isRegular == true
         }
         guard bodyIsElsewhere, isatty(STDERR_FILENO) == 1, Self.environment("TERM") != "dumb" else { return nil }
         var size = winsize()
         let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
         // https://no-color.org: present and not empty.
         self.init(columns: isKnown ? Int(size.ws_col) : 80, hasColor: Self.environment("NO_COLOR")?.isEmpty ?? true)
-    }
-
-    private static func isRegularFile(_ descriptor: CInt) -> Bool {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

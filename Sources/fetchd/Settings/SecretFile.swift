@@ -49,9 +49,8 @@ struct SecretFile: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw failure("cannot be opened: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw failure("is no file") }
-        guard status.st_mode & 0o007 == 0 else {
+        guard let status = FileStatus(descriptor: descriptor), status.isRegular else { throw failure("is no file") }
+        guard !status.isOpenToAll else {
             throw failure("may be read or written by every user: take that away (chmod o= FILE)")
         }
         var bytes = try content(of: descriptor)

@@ -187,6 +187,14 @@ extension SettingRule where Value == Logger.Level {
     }
 }
 
+extension SettingRule where Value == LogFormat {
+    static var logFormat: Self {
+        SettingRule(
+            description: "one of " + LogFormat.allCases.map(\.rawValue).joined(separator: ", "),
+            parse: { LogFormat(rawValue: $0) }, text: \.rawValue)
+    }
+}
+
 extension SettingRule where Value == APIKeyToken {
     static var apiKey: Self {
         SettingRule(

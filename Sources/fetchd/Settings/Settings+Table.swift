@@ -32,6 +32,9 @@ extension Settings {
         Setting(
             "log.level", flag: "log-level", \.logLevel, .logLevel,
             "What is logged at least; info has a line for each job that succeeds."),
+        Setting(
+            "log.format", flag: "log-format", \.logFormat, .logFormat, default: "pretty at a terminal, else logfmt",
+            "How lines of the log are written."),
     ]
 
     private static let database: [Setting] = [

@@ -77,6 +77,8 @@ struct Settings: Sendable, CustomStringConvertible {
         .maximumRequestsPerSecond: 10_000, .maximumOpenQuestions: Int64(Asking.maximumOpen),
     ]
     var logLevel = Logger.Level.notice
+    /// How lines of the log are written; nil for how it suits who reads them.
+    var logFormat: LogFormat?
 
     /// Settings hold secrets: they never print themselves.
     var description: String { "<settings>" }

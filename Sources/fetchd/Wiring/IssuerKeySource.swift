@@ -58,8 +58,7 @@ struct IssuerKeySource: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw Failure(description: String(cString: strerror(errno))) }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard FileStatus(descriptor: descriptor)?.isRegular == true else {
             throw Failure(description: "is no file")
         }
         var bytes = [UInt8](repeating: 0, count: IssuerKeys.maximumBytes + 1)

@@ -18,7 +18,9 @@ struct NodeService: Service {
     func run() async throws {
         try await database.waitUntilReady()
         if settings.migratesDatabase {
-            for name in try await database.migrate() { logger.notice("migrated", metadata: ["migration": "\(name)"]) }
+            for name in try await database.migrate() {
+                logger.notice("migrated", metadata: ["migration.name": "\(name)"])
+            }
         }
         let ring = try MasterKeys.fire(settings)
         let keys = PostgresKeyStore(client: database.client, ring: ring)
@@ -35,7 +37,7 @@ struct NodeService: Service {
         guard let token = settings.bootstrapKey, try await !keys.hasKeys(),
             let key = try await keys.keep(token, APIKeySpec(name: "bootstrap"), for: .tenant(named: "default"))
         else { return }
-        logger.notice("made the first API key, of FETCHD_BOOTSTRAP_KEY", metadata: ["key": "\(key.id)"])
+        logger.notice("made the first API key, of FETCHD_BOOTSTRAP_KEY", metadata: ["key.id": "\(key.id)"])
     }
 
     /// Without a key, only this machine may reach the service.
@@ -59,9 +61,10 @@ private struct RunningNode {
     private let logger: Logger
 
     init(settings: Settings, database: Database, ring: KeyRing, logger: Logger) async throws {
-        self.logger = logger
         let presence = NodePresence()
         let id = presence.id
+        let logger = logger.with("node.id", "\(id)")
+        self.logger = logger
         let waiters = CompletionWaiters()
         let live = LiveJobs()
         let metrics = MetricsRegistry()
@@ -260,7 +263,7 @@ private struct RunningNode {
                 // Others are to know it at once.
                 await dispatcher.heartbeat()
                 logger.notice(
-                    "listening", metadata: ["url": "\(settings.scheme)://\(settings.server.host):\(port)"])
+                    "listening", metadata: ["server.url": "\(settings.scheme)://\(settings.server.host):\(port)"])
             }
         )
         // The first to start is the last to stop.
@@ -286,7 +289,7 @@ private struct RunningNode {
         let budget = DescriptorBudget(limit: limits.transfers) {
             logger.warning(
                 "loads wait for descriptors",
-                metadata: ["limit": "\(limits.total)", "transfers": "\(limits.transfers)"])
+                metadata: ["descriptors.limit": "\(limits.total)", "descriptors.transfers": "\(limits.transfers)"])
         }
         metrics.gauge("fetchd_transfer_descriptors", "Descriptors that transfers use or have set apart.") {
             Double(budget.used)

@@ -63,11 +63,10 @@ struct NodeTLS {
 
     /// A private key is for those who run the service.
     private static func checkKeyFile(_ path: String) throws(Settings.Failure) {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard let status = FileStatus(path: path) else {
             throw Settings.Failure("SERVER_TLS_KEY", "\(path) cannot be read: \(String(cString: strerror(errno)))")
         }
-        guard status.st_mode & 0o007 == 0 else {
+        guard !status.isOpenToAll else {
             throw Settings.Failure(
                 "SERVER_TLS_KEY", "\(path) may be read or written by every user: take that away (chmod o= \(path))")
         }
