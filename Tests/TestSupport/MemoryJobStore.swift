@@ -158,13 +158,15 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
     ) async throws(StoreError) -> [JobSummary] {
         try check()
         return state.withLock { state in
-            state.jobs.values
-                .filter { $0.tenant == tenant && filter.matches($0) }
-                .filter { job in page.after.map { job.id < $0 } ?? true }
+            let jobs = state.jobs.values
+                .filter { $0.tenant == tenant && filter.matches($0) && page.place.allows($0.id) }
                 .sorted { $0.id > $1.id }
-                .prefix(page.limit)
-                .map { Self.summary($0, state.specs[$0.id]) }
+            return page.cut(jobs).map { Self.summary($0, state.specs[$0.id]) }
         }
+    }
+
+    package func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int {
+        try await jobs(of: tenant, matching: filter, page: JobPage(limit: limit)).count
     }
 
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {

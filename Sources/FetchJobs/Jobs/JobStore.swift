@@ -13,6 +13,9 @@ package protocol JobStore: Sendable {
         page: JobPage
     ) async throws(StoreError) -> [JobSummary]
 
+    /// How many of the tenant's jobs match; no more than `limit` are counted, so that it takes a bounded time.
+    func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int
+
     /// Asks jobs to stop.
     ///
     /// Jobs that wait are cancelled at once. Jobs that run are told; they end soon, wherever they run.
@@ -130,13 +133,39 @@ package enum Enqueued: Sendable, Equatable {
 
 /// Which part of a list is asked for.
 package struct JobPage: Sendable {
-    package let limit: Int
-    /// The list goes on after this job.
-    package let after: Job.ID?
+    /// Where a page lies in its list, the newest first.
+    package enum Place: Sendable {
+        /// It begins with the newest.
+        case start
+        /// It goes on after this job, with older ones.
+        case after(Job.ID)
+        /// It ends before this job: the next newer ones.
+        case before(Job.ID)
 
-    package init(limit: Int, after: Job.ID? = nil) {
+        /// Whether the page may have a job.
+        package func allows(_ id: Job.ID) -> Bool {
+            switch self {
+            case .start: true
+            case .after(let last): id < last
+            case .before(let first): id > first
+            }
+        }
+    }
+
+    package let limit: Int
+    package let place: Place
+
+    package init(limit: Int, at place: Place) {
         self.limit = limit
-        self.after = after
+        self.place = place
+    }
+
+    /// - Parameter after: The list goes on after this job; nil for its start.
+    package init(limit: Int, after: Job.ID? = nil) { self.init(limit: limit, at: after.map(Place.after) ?? .start) }
+
+    /// The page of a list, from jobs that it may have in the order of the list.
+    package func cut<Element>(_ jobs: [Element]) -> [Element] {
+        if case .before = place { Array(jobs.suffix(limit)) } else { Array(jobs.prefix(limit)) }
     }
 }
 

@@ -7,12 +7,34 @@ extension PostgresJobStore {
         matching filter: JobFilter,
         page: JobPage
     ) async throws(StoreError) -> [JobSummary] {
-        let source =
-            filter.isPlain
-            ? Self.list(of: tenant, state: filter.state, page: page) : Self.search(of: tenant, filter, page: page)
-        // Under row-level security no index finds labels: `@>` is not leakproof. Each label begins with its tenant.
-        let database: any QueryRunner = filter.labels.isEmpty ? client.of(tenant) : client
-        return try await StoreError.wrap { try await database.query(source).map { try JobSummary(row: $0) } }
+        let query = Self.summaries(of: tenant, Self.source(of: tenant, filter, page), page)
+        return try await StoreError.wrap {
+            try await database(of: tenant, for: filter).query(query).map { try JobSummary(row: $0) }
+        }
+    }
+
+    package func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int {
+        let page = JobPage(limit: limit)
+        return try await StoreError.wrap {
+            let rows = try await database(of: tenant, for: filter).query(
+                """
+                -- jobs.count
+                SELECT count(*) FROM (\(Self.source(of: tenant, filter, page)) LIMIT \(limit)) AS job
+                """
+            )
+            return Int(try rows.first?.decode(Int64.self, at: 0) ?? 0)
+        }
+    }
+
+    /// Under row-level security no index finds labels: `@>` is not leakproof.
+    ///
+    /// Each label begins with its tenant.
+    private func database(of tenant: Tenant.ID, for filter: JobFilter) -> any QueryRunner {
+        filter.labels.isEmpty ? client.of(tenant) : client
+    }
+
+    private static func source(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
+        filter.isPlain ? list(of: tenant, state: filter.state, page) : search(of: tenant, filter, page)
     }
 
     package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
@@ -58,72 +80,70 @@ extension PostgresJobStore {
         }
     }
 
-    /// The newest jobs first, walking one index from where the page before ended.
-    private static func list(of tenant: Tenant.ID, state: JobState?, page: JobPage) -> Query {
-        let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
-        let source: Query =
-            switch state {
-            case nil:
-                """
-                SELECT id AS job_id
-                FROM jobs
-                WHERE tenant_id = \(tenant) AND id < \(start)
-                ORDER BY id DESC
-                """
-            case .scheduled:
-                """
-                SELECT job_id
-                FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND scheduled AND NOT suspended
-                    AND question_id IS NULL
-                ORDER BY job_id DESC
-                """
-            case .queued:
-                """
-                SELECT job_id
-                FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NULL AND NOT scheduled AND NOT suspended
-                    AND question_id IS NULL
-                ORDER BY job_id DESC
-                """
-            case .running:
-                """
-                SELECT job_id
-                FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL AND NOT suspended
-                    AND question_id IS NULL
-                ORDER BY job_id DESC
-                """
-            case .awaitingDecision:
-                """
-                SELECT job_id
-                FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND question_id IS NOT NULL AND NOT suspended
-                ORDER BY job_id DESC
-                """
-            case .suspended:
-                """
-                SELECT job_id
-                FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND suspended
-                ORDER BY job_id DESC
-                """
-            case .succeeded:
-                """
-                SELECT job_id
-                FROM results
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND state = 'succeeded'
-                ORDER BY job_id DESC
-                """
-            case .failed, .cancelled:
-                """
-                SELECT job_id
-                FROM results
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND state <> 'succeeded' AND state = \(state ?? .failed)
-                ORDER BY job_id DESC
-                """
-            }
-        return Self.summaries(of: tenant, source, page)
+    /// The jobs nearest to where the page before ended, walking one index from there.
+    private static func list(of tenant: Tenant.ID, state: JobState?, _ page: JobPage) -> Query {
+        let (place, order) = (page.place.condition(on: "job_id"), page.place.order)
+        return switch state {
+        case nil:
+            """
+            SELECT id AS job_id
+            FROM jobs
+            WHERE tenant_id = \(tenant) AND \(page.place.condition(on: "id"))
+            ORDER BY id \(order)
+            """
+        case .scheduled:
+            """
+            SELECT job_id
+            FROM queue
+            WHERE tenant_id = \(tenant) AND \(place) AND scheduled AND NOT suspended
+                AND question_id IS NULL
+            ORDER BY job_id \(order)
+            """
+        case .queued:
+            """
+            SELECT job_id
+            FROM queue
+            WHERE tenant_id = \(tenant) AND \(place) AND node_id IS NULL AND NOT scheduled AND NOT suspended
+                AND question_id IS NULL
+            ORDER BY job_id \(order)
+            """
+        case .running:
+            """
+            SELECT job_id
+            FROM queue
+            WHERE tenant_id = \(tenant) AND \(place) AND node_id IS NOT NULL AND NOT suspended
+                AND question_id IS NULL
+            ORDER BY job_id \(order)
+            """
+        case .awaitingDecision:
+            """
+            SELECT job_id
+            FROM queue
+            WHERE tenant_id = \(tenant) AND \(place) AND question_id IS NOT NULL AND NOT suspended
+            ORDER BY job_id \(order)
+            """
+        case .suspended:
+            """
+            SELECT job_id
+            FROM queue
+            WHERE tenant_id = \(tenant) AND \(place) AND suspended
+            ORDER BY job_id \(order)
+            """
+        case .succeeded:
+            """
+            SELECT job_id
+            FROM results
+            WHERE tenant_id = \(tenant) AND \(place) AND state = 'succeeded'
+            ORDER BY job_id \(order)
+            """
+        case .failed, .cancelled:
+            """
+            SELECT job_id
+            FROM results
+            WHERE tenant_id = \(tenant) AND \(place) AND state <> 'succeeded' AND state = \(state ?? .failed)
+            ORDER BY job_id \(order)
+            """
+        }
     }
 
     /// The jobs that a query gives, as lists show them.
@@ -140,6 +160,20 @@ extension PostgresJobStore {
         ORDER BY j.id DESC
         """
     }
+}
+
+extension JobPage.Place {
+    /// Where a page lies, as a condition on the column of ids.
+    func condition(on column: Query) -> Query {
+        switch self {
+        case .start: "\(column) < \(Job.ID(UUIDv7(high: .max, low: .max)))"
+        case .after(let id): "\(column) < \(id)"
+        case .before(let id): "\(column) > \(id)"
+        }
+    }
+
+    /// The order in which its jobs are found: those nearest to its place first.
+    var order: Query { if case .before = self { "ASC" } else { "DESC" } }
 }
 
 extension JobSummary {

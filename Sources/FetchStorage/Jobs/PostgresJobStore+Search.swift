@@ -7,21 +7,19 @@ extension PostgresJobStore {
     /// How far the clocks that ids are made by may be from the database's.
     private static let clockDifference = Duration.seconds(3600)
 
-    /// The jobs that match a filter, the newest first.
+    /// The jobs that match a filter, those nearest to the place of the page first.
     ///
     /// Conditions that are not asked for are not in the text, so that each combination has a plan of its own: it walks
     /// the index of the rarest of its members, or the jobs of the tenant when there is none.
-    static func search(of tenant: Tenant.ID, _ filter: JobFilter, page: JobPage) -> Query {
-        let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
-        let source: Query = """
-            SELECT j.id AS job_id
-            FROM jobs j
-            LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-            LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
-            WHERE j.tenant_id = \(tenant) AND j.id < \(start)\(times(filter))\(members(filter, tenant))
-            ORDER BY j.id DESC
-            """
-        return summaries(of: tenant, source, page)
+    static func search(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
+        """
+        SELECT j.id AS job_id
+        FROM jobs j
+        LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+        LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+        WHERE j.tenant_id = \(tenant) AND \(page.place.condition(on: "j.id"))\(times(filter))\(members(filter, tenant))
+        ORDER BY j.id \(page.place.order)
+        """
     }
 
     /// Ids tell when jobs were stored, apart from the difference of clocks.

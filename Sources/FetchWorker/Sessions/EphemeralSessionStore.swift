@@ -125,10 +125,15 @@ package struct EphemeralJobStore: JobStore {
     ) async throws(StoreError) -> [JobSummary] {
         let stored = try await stored.jobs(of: tenant, matching: filter, page: page)
         let mine = ephemeral.jobs(of: tenant).filter { job in
-            filter.matches(job) && page.after.map { job.id < $0 } ?? true
+            filter.matches(job) && page.place.allows(job.id)
         }
         guard !mine.isEmpty else { return stored }
-        return Array((stored + mine.map { JobSummary($0) }).sorted { $0.id > $1.id }.prefix(page.limit))
+        return page.cut((stored + mine.map { JobSummary($0) }).sorted { $0.id > $1.id })
+    }
+
+    package func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int {
+        let mine = ephemeral.jobs(of: tenant).count { filter.matches($0) }
+        return min(mine + (try await stored.count(of: tenant, matching: filter, limit: limit)), limit)
     }
 
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {

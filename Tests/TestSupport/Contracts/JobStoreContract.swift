@@ -62,6 +62,35 @@ package enum JobStoreContract {
             return compare("pages", pages.map(\.count), [3, 3, 1, 0])
                 + compare("ids", pages.flatMap(\.self), ids.reversed())
         },
+        Clause("a list is read back the way it was read, page by page") { subject in
+            var ids: [Job.ID] = []
+            for _ in 0..<7 { ids += try await subject.enqueue("") }
+            let (last, newer) = (ids[0], Array(ids.reversed()))
+            var pages: [[Job.ID]] = []
+            repeat {
+                let page = JobPage(limit: 3, at: .before(pages.last?.first ?? last))
+                pages.append(try await subject.store.jobs(of: subject.tenant, state: nil, page: page).map(\.id))
+            } while pages.last?.isEmpty == false
+            var filter = JobFilter()
+            filter.host = "origin.example"
+            let page = JobPage(limit: 2, at: .before(last))
+            let found = try await subject.store.jobs(of: subject.tenant, matching: filter, page: page)
+            return compare("pages", pages, [Array(newer[3..<6]), Array(newer[0..<3]), []])
+                + compare("of a host", found.map(\.id), Array(newer[4..<6]))
+        },
+        Clause("a count follows its filter, up to its limit") { subject in
+            try await subject.enqueue("", "", "")
+            try await subject.run(.make(.failed))
+            let count = { @Sendable (limit: Int, change: @Sendable (inout JobFilter) -> Void) async throws -> Int in
+                var filter = JobFilter()
+                change(&filter)
+                return try await subject.store.count(of: subject.tenant, matching: filter, limit: limit)
+            }
+            return compare("all", try await count(9) { _ in }, 3) + compare("limit", try await count(2) { _ in }, 2)
+                + compare("queued", try await count(9) { $0.state = .queued }, 2)
+                + compare("error", try await count(9) { $0.error = "timedOut" }, 1)
+                + compare("host", try await count(9) { $0.host = "other.example" }, 0)
+        },
         Clause("a summary tells of a job without what its URL may hide") { subject in
             try await subject.enqueue("", "", "")
             try await subject.run(.make(), .make(.failed))
