@@ -267,8 +267,9 @@ package struct Server: Service {
             cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
             rules: ports.knownRules, egress: ports.knownEgress, defaults: ports.defaults, judge: ports.checkTarget)
         let answers = QuestionAnswers(questions: ports.questions, judge: ports.judge)
+        let actions = JobActionRoutes(jobs: ports.jobs, holds: holds)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes
-            + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
+            + actions.routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes
             + forecast.routes
@@ -319,7 +320,7 @@ package struct Server: Service {
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
-            + pages(ports, configuration, authenticator, provider, retrier)
+            + pages(ports, configuration, authenticator, provider, retrier, actions)
     }
 
     private static func pages(
@@ -327,12 +328,14 @@ package struct Server: Service {
         _ configuration: Configuration,
         _ authenticator: Authenticator,
         _ provider: IdentityProvider?,
-        _ retrier: JobRetrier
+        _ retrier: JobRetrier,
+        _ actions: JobActionRoutes
     ) -> [Route] {
         let templates = Templates()
         let dashboard = DashboardRoutes(
             ports: ports,
             retrier: retrier,
+            actions: actions,
             answers: QuestionAnswers(questions: ports.questions, judge: ports.judge),
             authenticator: authenticator,
             gate: DashboardGate(signIns: ports.signIns, proxies: configuration.trustedProxies),

@@ -59,6 +59,55 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `an operator searches jobs, and tries many that have failed again after a look at what would happen`()
+        async throws
+    {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let key = try await place.key()
+            let service = try await ServiceProcess.start(place, key: key)
+            var failed: [String] = []
+            for number in 0..<3 {
+                let job = try await service.fetch("http://10.0.0.1/\(number)", more: #", "labels": {"team": "a"}"#)
+                failed.append(try #require(member(job, "id", as: String.self)))
+            }
+            _ = try await service.fetch("http://10.0.0.2/")
+            try await Browser.with { browser in
+                try await browser.open(service.base + "/dashboard/jobs")
+                try await browser.type(key, into: "#key")
+                try await browser.follow("form.card button")
+                try await browser.type("staet:failed", into: "input[type=search]")
+                try await browser.follow("form.search button")
+                #expect(try await browser.text(".alert").contains("“staet:failed” is no word of a filter"))
+                try await browser.open(service.base + "/dashboard/jobs")
+                try await browser.type("state:failed host:10.0.0.1 label:team=a", into: "input[type=search]")
+                try await browser.follow("form.search button")
+                #expect(try await browser.text(".bar strong") == "3 jobs")
+                #expect(try await browser.text("h1") == "Jobs")
+                try await keep(browser, as: "jobsFound")
+                try await browser.check("input[name=\(failed[0])]")
+                try await browser.follow("button[value=retry]")
+                #expect(try await browser.text("h1") == "Retry 1 job?")
+                try await keep(browser, as: "jobsPreview")
+                try await browser.follow("form.card button")
+                #expect(try await browser.text(".notice") == "Retry: 1 of 1 jobs changed.")
+                _ = try await service.job(failed[0]) { job in
+                    member(job, "attempts", as: [[String: Any]].self)?.count == 2 && member(job, "state") == "failed"
+                }
+                try await browser.check("input[name=all]")
+                try await browser.follow("button[value=retry]")
+                try await browser.follow("form.card button")
+                for id in failed {
+                    _ = try await service.job(id) { job in
+                        let count = member(job, "attempts", as: [[String: Any]].self)?.count ?? 0
+                        return count >= (id == failed[0] ? 3 : 2) && member(job, "state") == "failed"
+                    }
+                }
+            }
+            #expect(try await service.stop() == 0)
+        }
+    }
+
     // R11, R35
     @Test(.timeLimit(.minutes(2)))
     func `an operator sees which hosts and flows wait for what, and pauses and resumes them`() async throws {

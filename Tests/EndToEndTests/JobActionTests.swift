@@ -163,7 +163,7 @@ import Testing
             let overview = try await service.request(.get, "/dashboard").text
             #expect(overview.contains(#"<span class="number">3</span> <span class="state">answered 4xx</span>"#))
             let page = try await service.request(.get, "/dashboard/jobs?status=4xx").text
-            #expect(page.contains("/410") && !page.contains("/204") && page.contains("Jobs: answered 4xx"))
+            #expect(page.contains("/410") && !page.contains("/204") && page.contains("Jobs: status:4xx"))
             #expect(try await service.stop() == 0)
         }
     }

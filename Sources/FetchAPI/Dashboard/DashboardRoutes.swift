@@ -8,12 +8,11 @@ import Hummingbird
 /// ``Templates``.
 struct DashboardRoutes: Sendable {
     static let pageSize = 50
-    static let previewBytes = 4096
-    private static let cancelPath = "/dashboard/jobs/{id}/cancel"
-    private static let retryPath = "/dashboard/jobs/{id}/retry"
 
     let ports: Server.Ports
     let retrier: JobRetrier
+    /// Acts on many jobs, and exports them.
+    let actions: JobActionRoutes
     let answers: QuestionAnswers
     let authenticator: Authenticator
     let gate: DashboardGate
@@ -35,6 +34,7 @@ struct DashboardRoutes: Sendable {
             frameRoutes,
             signInRoutes,
             openIDRoutes,
+            jobListRoutes,
             jobRoutes,
             Limiter.Kind.allCases.flatMap(limiterRoutes),
             questionRoutes,
@@ -48,15 +48,6 @@ struct DashboardRoutes: Sendable {
             Route(.get, "/") { _ in Self.redirect(to: "/dashboard") },
             Route(.post, "/dashboard/theme", chooseTheme),
             page(.get, "/dashboard", overview),
-        ]
-    }
-
-    private var jobRoutes: [Route] {
-        [
-            page(.get, "/dashboard/jobs", list),
-            page(.get, "/dashboard/jobs/{id}", job),
-            page(.post, Self.cancelPath, cancel),
-            page(.post, Self.retryPath, retry),
         ]
     }
 
@@ -121,64 +112,6 @@ struct DashboardRoutes: Sendable {
     private func overview(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let overview = try await jobs.overview(of: session.tenant)
         return page(.overview, OverviewPage(overview, frame: frame("Overview", call, session), now: .now))
-    }
-
-    private func list(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let query = try call.query(allowing: ["state", "status", "cursor"])
-        let filter = try JobFilter(query)
-        let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
-        let items = try await jobs.jobs(
-            of: session.tenant,
-            matching: filter,
-            page: JobPage(limit: Self.pageSize + 1, after: after)
-        )
-        let shown = Array(items.prefix(Self.pageSize))
-        let next = items.count > shown.count ? shown.last.map { JobCursor(after: $0.id, filter: filter) } : nil
-        let chosen = [filter.state?.rawValue, filter.status.map { "answered \($0)" }].compactMap(\.self)
-        let title = (["Jobs"] + (chosen.isEmpty ? [] : [chosen.joined(separator: ", ")])).joined(separator: ": ")
-        return page(.jobs, JobListPage(shown, filter, next: next, frame: frame(title, call, session), now: .now))
-    }
-
-    private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
-            throw JobRoutes.notFound
-        }
-        let preview = try await preview(of: job, session.tenant)
-        let content = JobDetailPage(
-            job, preview: preview, mayCancel: session.may(.post, Self.cancelPath),
-            mayRetry: session.may(.post, Self.retryPath), frame: frame("Job \(id)", call, session))
-        return page(.job, content)
-    }
-
-    private func cancel(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        _ = try await gate.form(of: call, in: session)
-        guard let id = Job.ID(call.parameter), try await jobs.cancel(id, of: session.tenant, .plainly) != nil else {
-            throw JobRoutes.notFound
-        }
-        return Self.redirect(to: "/dashboard/jobs/\(id)")
-    }
-
-    private func retry(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        _ = try await gate.form(of: call, in: session)
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
-            throw JobRoutes.notFound
-        }
-        var key: APIKey?
-        if let id = session.signIn.key { key = try await keys.key(id, of: session.tenant)?.key }
-        _ = try await retrier.retry(job, of: session.tenant, with: key)
-        return Self.redirect(to: "/dashboard/jobs/\(id)")
-    }
-
-    private func preview(of job: Job, _ tenant: Tenant.ID) async throws -> String? {
-        guard job.state.isFinal, let body = try await jobs.body(of: job.id, tenant: tenant) else { return nil }
-        var bytes: [UInt8] = []
-        switch body.location {
-        case .inline(let inline): bytes = inline
-        case .blob(let id):
-            let reader = try await blobs.open(id, range: 0..<min(body.bytes, Int64(Self.previewBytes)))
-            while let more = try await reader.next() { bytes += more }
-        }
-        return VisibleText.preview(of: bytes, limit: Self.previewBytes)
     }
 
     // MARK: Answers

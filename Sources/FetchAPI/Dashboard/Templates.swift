@@ -3,7 +3,13 @@ import Mustache
 /// The pages' templates, compiled when the server starts.
 struct Templates: Sendable {
     enum Page: String, CaseIterable {
-        case layout, signIn, link, welcome, overview, jobs, job, limiters, questions, audit, message, reference
+        case layout, message, reference
+        case signIn, link, welcome
+        case overview
+        case jobs, bulk, job
+        case limiters
+        case questions
+        case audit
     }
 
     private let library: MustacheLibrary

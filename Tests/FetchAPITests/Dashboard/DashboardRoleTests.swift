@@ -149,13 +149,14 @@ import Testing
                 for path in ["", "/jobs", "/jobs/\(job.id)", "/questions", "/hosts", "/flows"] {
                     let page = try await browser.get("/dashboard" + path)
                     #expect(page.status == .ok && page.text.contains(">\(role.rawValue)</span>"), "\(role) \(path)")
-                    for match in page.text.matches(of: /<form[^>]* action="([^"]+)"/) {
-                        let action = String(match.1).replacing(/\/(job|qst)_\w+/, with: "/{id}")
-                        let access = routes.first { $0.route.method == .post && $0.route.path == action }?.access
+                    for match in page.text.matches(of: /<form[^>]* method="(\w+)" action="([^"]+)"/) {
+                        let method: HTTPRequest.Method = match.1 == "get" ? .get : .post
+                        let action = String(match.2).replacing(/\/(job|qst)_\w+/, with: "/{id}")
+                        let access = routes.first { $0.route.method == method && $0.route.path == action }?.access
                         switch access {
                         case .everyone?: break
                         case .role(let least)?:
-                            seen += 1
+                            if method == .post { seen += 1 }
                             #expect(role >= least, "\(role) \(action)")
                         case nil: Issue.record("no route takes \(action)")
                         }

@@ -117,7 +117,7 @@ import Testing
             #expect(page.text.contains("/dashboard/jobs/\(failed.id)"))
             let list = try await browser.get("/dashboard/jobs?state=queued")
             #expect(!list.text.contains(failed.id.description))
-            #expect(list.text.contains(#"<a href="/dashboard/jobs?state=queued" aria-current="page">queued</a>"#))
+            #expect(list.text.contains(#"<a href="/dashboard/jobs?q=state%3Aqueued" aria-current="page">queued</a>"#))
         }
     }
 

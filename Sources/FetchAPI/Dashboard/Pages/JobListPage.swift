@@ -2,31 +2,135 @@ import FetchJobs
 
 /// A page of a list of jobs.
 struct JobListPage {
-    struct Filter {
+    struct View {
         let title: String
         let href: String
         let isCurrent: Bool
     }
 
+    /// How many jobs of a filter are counted: a list of more has no end that anybody would look at.
+    static let maximumCount = 10_000
+
     let frame: PageFrame
-    let filters: [Filter]
+    /// What is written in the field of the filter.
+    let search: String
+    /// Why that is not understood.
+    let fault: String?
+    let words: [Fact]
+    let completions: [String]
+    let views: [View]
+    let count: String
     let jobs: [JobRow]
     let isEmpty: Bool
-    let next: String?
+    /// Whether values on the page may still change.
+    let isLive: Bool
+    let newer: String?
+    let older: String?
+    /// Whether the visitor may change jobs, and there are some.
+    let mayAct: Bool
+    let verbs: [Fact]
+    let exports: [Fact]
+    /// What an action has done.
+    let notice: String?
 
-    init(_ jobs: [JobSummary], _ filter: JobFilter, next: JobCursor?, frame: PageFrame, now: Timestamp) {
+    /// A part of the list, as the store gave it.
+    struct Part {
+        let jobs: [JobSummary]
+        let progress: [Job.ID: JobProgress]
+        let count: Int
+        let newer: JobCursor?
+        let older: JobCursor?
+    }
+
+    init(
+        _ part: Part, _ filter: JobFilter, mayAct: Bool, notice: String? = nil, frame: PageFrame, now: Timestamp
+    ) {
+        self.init(search: JobSearch.text(filter), fault: nil, filter, part, mayAct, notice, frame, now)
+    }
+
+    /// The page for a filter that is not understood.
+    init(_ search: String, _ fault: JobSearch.Fault, frame: PageFrame, now: Timestamp) {
+        self.init(search: search, fault: fault.message, JobFilter(), nil, false, nil, frame, now)
+    }
+
+    private init(
+        search: String, fault: String?, _ filter: JobFilter, _ part: Part?, _ mayAct: Bool, _ notice: String?,
+        _ frame: PageFrame, _ now: Timestamp
+    ) {
         self.frame = frame
-        filters =
-            [Filter(title: "all", href: "/dashboard/jobs", isCurrent: filter == JobFilter())]
-            + JobState.allCases.map {
-                Filter(title: $0.rawValue, href: "/dashboard/jobs?state=\($0.rawValue)", isCurrent: $0 == filter.state)
-            }
-            + [4, 5].map { StatusFilter(class: $0) }.map {
-                Filter(title: "answered \($0)", href: "/dashboard/jobs?status=\($0)", isCurrent: $0 == filter.status)
-            }
-        self.jobs = jobs.map { JobRow($0, now: now) }
+        self.search = search
+        self.fault = fault
+        self.notice = notice
+        words = JobSearch.words.map { Fact(name: "\($0.name):", value: $0.example) }
+        completions = Self.completions(of: filter)
+        views = Self.views(of: filter, isUnderstood: fault == nil)
+        count = part.map { Self.count($0.count) } ?? ""
+        jobs = part?.jobs.map { JobRow($0, progress: part?.progress[$0.id], now: now) } ?? []
         isEmpty = jobs.isEmpty
-        let chosen = [filter.state.map { "state=\($0.rawValue)&" }, filter.status.map { "status=\($0)&" }]
-        self.next = next.map { "/dashboard/jobs?\(chosen.compactMap(\.self).joined())cursor=\($0.text)" }
+        isLive = part?.jobs.contains { !$0.state.isFinal } ?? false
+        newer = part?.newer.map { JobSearch.path(filter, [("newer", $0.text)]) }
+        older = part?.older.map { JobSearch.path(filter, [("cursor", $0.text)]) }
+        self.mayAct = mayAct && part?.jobs.isEmpty == false
+        verbs = JobActionRoutes.Action.onPages.map { Fact(name: $0.rawValue, value: $0.title) }
+        let query = Query.text([("q", search.isEmpty ? nil : search)])
+        exports = ["ndjson", "csv"].map {
+            Fact(name: $0.uppercased(), value: "/dashboard/jobs/export?form=\($0)\(query)")
+        }
+    }
+
+    private static func count(_ count: Int) -> String {
+        if count >= maximumCount { return "10 000+ jobs" }
+        return count == 1 ? "1 job" : "\(count) jobs"
+    }
+
+    /// The filter with another state, or with another class of answers.
+    private static func views(of filter: JobFilter, isUnderstood: Bool) -> [View] {
+        func view(_ title: String, _ change: (inout JobFilter) -> Void) -> View {
+            var other = filter
+            (other.state, other.status) = (nil, nil)
+            change(&other)
+            return View(title: title, href: JobSearch.path(other), isCurrent: isUnderstood && other == filter)
+        }
+        return [view("all") { _ in }] + JobState.allCases.map { state in view(state.rawValue) { $0.state = state } }
+            + [4, 5].map(StatusFilter.init(class:)).map { status in view("answered \(status)") { $0.status = status } }
+    }
+
+    /// Whole words, behind those that are there.
+    private static func completions(of filter: JobFilter) -> [String] {
+        let states = JobState.allCases.map { "state:\($0.rawValue)" }
+        let kinds = JobSpec.Kind.allCases.map { "kind:\($0.rawValue)" }
+        let statuses = (1...5).map { "status:\(StatusFilter(class: $0))" }
+        let others = ["error:", "host:", "label:", "session:", "group:", "schedule:", "after:", "before:"]
+        let text = JobSearch.text(filter)
+        return (states + kinds + statuses + others).map { text.isEmpty ? $0 : "\(text) \($0)" }
+    }
+}
+
+extension JobActionRoutes.Action {
+    /// Those that the list has buttons for.
+    static let onPages: [Self] = [.retry, .cancel, .delete]
+
+    /// What its button says.
+    var title: String {
+        switch self {
+        case .cancel: "Cancel"
+        case .suspend: "Suspend"
+        case .resume: "Resume"
+        case .retry: "Retry"
+        case .delete: "Delete"
+        }
+    }
+
+    /// What it does to a job.
+    var effect: String {
+        switch self {
+        case .cancel: "Jobs that wait end as cancelled at once, jobs that run are stopped. Those that have ended stay."
+        case .suspend: "Jobs that have not ended are held where they are until they are resumed."
+        case .resume: "Suspended jobs go on from where they were held."
+        case .retry:
+            "Failed and cancelled jobs run again under their ids. Their results are forgotten, their attempts are kept."
+        case .delete:
+            "Jobs that have ended are removed, with their results, bodies and attempts. This cannot be undone."
+        }
     }
 }

@@ -11,8 +11,10 @@ struct JobRow {
     let result: String
     let createdAt: String
     let age: String
+    /// How far its transfer is; nil when it does not run here.
+    let progress: ProgressText?
 
-    init(_ job: JobSummary, now: Timestamp) {
+    init(_ job: JobSummary, progress: JobProgress? = nil, now: Timestamp) {
         href = "/dashboard/jobs/\(job.id)"
         id = job.id.description
         state = job.state.rawValue
@@ -21,6 +23,42 @@ struct JobRow {
         result = job.errorName ?? job.status.map { String($0) } ?? ""
         createdAt = job.createdAt.description
         age = Age.text(since: job.createdAt, now: now)
+        self.progress = progress.map(ProgressText.init)
+    }
+}
+
+/// How far a transfer is, for people.
+struct ProgressText {
+    let received: String
+    /// Of all, the bytes that are here and those that there will be; nil when nobody knows.
+    let part: Part?
+    let speed: String
+
+    struct Part {
+        let bytes: Int64
+        let of: Int64
+        let total: String
+    }
+
+    init(_ progress: JobProgress) {
+        received = Amount.text(progress.bytesReceived)
+        part = progress.bytesExpectedToReceive.map {
+            Part(bytes: progress.bytesReceived, of: max($0, 1), total: Amount.text($0))
+        }
+        speed = "\(Amount.text(Int64(progress.bytesPerSecond)))/s"
+    }
+}
+
+/// Numbers of bytes, for people.
+enum Amount {
+    static func text(_ bytes: Int64) -> String {
+        var (value, names) = (Double(bytes), ["B", "KB", "MB", "GB", "TB"][...])
+        while value >= 1000, names.count > 1 {
+            value /= 1000
+            names = names.dropFirst()
+        }
+        let name = names.first ?? ""
+        return name == "B" ? "\(bytes) B" : "\((value * 10).rounded() / 10) \(name)"
     }
 }
 

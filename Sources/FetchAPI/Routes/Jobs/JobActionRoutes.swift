@@ -78,32 +78,66 @@ struct JobActionRoutes: Sendable {
     private func act(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let order = try Order(json: json)
-        var (matched, changed) = (0, 0)
-        var last = order.cursor?.after
-        var hasMore = true
-        while hasMore, matched < order.limit {
-            let size = min(Self.pageSize, order.limit - matched)
-            let page = try await jobs.jobs(of: tenant, matching: order.filter, page: JobPage(limit: size, after: last))
-            matched += page.count
-            hasMore = page.count == size
-            last = page.last?.id ?? last
-            guard !page.isEmpty else { break }
-            if order.isDryRun {
-                changed += page.count { order.action.changes($0.state) }
-            } else {
-                changed += try await perform(order.action, on: page, tenant)
-            }
-        }
-        let next = hasMore ? last.map { JobCursor(after: $0, filter: order.filter).text } : nil
+        let outcome = try await act(
+            order.action, on: order.filter, of: tenant, limit: order.limit, after: order.cursor?.after,
+            isDryRun: order.isDryRun)
         return .json { writer in
-            writer.member("matched", matched)
-            writer.member("changed", changed)
-            writer.member("nextCursor", next)
+            writer.member("matched", outcome.matched)
+            writer.member("changed", outcome.changed)
+            writer.member("nextCursor", outcome.last.map { JobCursor(after: $0, filter: order.filter).text })
         }
     }
 
+    /// What an action did to many jobs, or would do.
+    struct Outcome {
+        var matched = 0
+        var changed = 0
+        /// The matching jobs, by the state that they were in.
+        var states: [JobState: Int] = [:]
+        /// The last job dealt with; nil when there are no more.
+        var last: Job.ID?
+    }
+
+    /// Does something with the jobs of a filter, page by page, the newest first.
+    ///
+    /// - Parameters:
+    ///   - limit: How many jobs it deals with at most.
+    ///   - after: Where it goes on; nil for the newest job.
+    ///   - isDryRun: Nothing is done: the outcome states what would be done.
+    func act(
+        _ action: Action, on filter: JobFilter, of tenant: Tenant.ID, limit: Int = maximumJobs, after: Job.ID? = nil,
+        isDryRun: Bool
+    ) async throws -> Outcome {
+        var outcome = Outcome()
+        var last = after
+        var hasMore = true
+        while hasMore, outcome.matched < limit {
+            let size = min(Self.pageSize, limit - outcome.matched)
+            let page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: size, after: last))
+            hasMore = page.count == size
+            last = page.last?.id ?? last
+            guard !page.isEmpty else { break }
+            try await act(action, on: page.map { ($0.id, $0.state) }, of: tenant, isDryRun: isDryRun, &outcome)
+        }
+        outcome.last = hasMore ? last : nil
+        return outcome
+    }
+
+    /// Does something with some jobs, and adds to what was done before.
+    func act(
+        _ action: Action, on page: [(id: Job.ID, state: JobState)], of tenant: Tenant.ID, isDryRun: Bool,
+        _ outcome: inout Outcome
+    ) async throws {
+        outcome.matched += page.count
+        for job in page { outcome.states[job.state, default: 0] += 1 }
+        outcome.changed +=
+            isDryRun ? page.count { action.changes($0.state) } : try await perform(action, on: page, tenant)
+    }
+
     /// - Returns: How many jobs it made a difference to.
-    private func perform(_ action: Action, on page: [JobSummary], _ tenant: Tenant.ID) async throws -> Int {
+    private func perform(
+        _ action: Action, on page: [(id: Job.ID, state: JobState)], _ tenant: Tenant.ID
+    ) async throws -> Int {
         let live = page.filter { !$0.state.isFinal }.map(\.id)
         let final = page.filter(\.state.isFinal).map(\.id)
         switch action {
@@ -114,15 +148,15 @@ struct JobActionRoutes: Sendable {
             try await jobs.setSuspended(live, of: tenant, action == .suspend)
             return page.count { action.changes($0.state) }
         case .delete: return try await jobs.remove(final, of: tenant).count
-        case .retry: return try await retry(page.filter { action.changes($0.state) }, tenant)
+        case .retry: return try await retry(page.filter { action.changes($0.state) }.map(\.id), tenant)
         }
     }
 
-    private func retry(_ page: [JobSummary], _ tenant: Tenant.ID) async throws -> Int {
+    private func retry(_ ids: [Job.ID], _ tenant: Tenant.ID) async throws -> Int {
         var again: [NewJob] = []
-        for summary in page {
-            guard let spec = try await jobs.job(summary.id, of: tenant)?.storedSpec else { continue }
-            let job = NewJob(id: summary.id, tenant: tenant, spec: spec)
+        for id in ids {
+            guard let spec = try await jobs.job(id, of: tenant)?.storedSpec else { continue }
+            let job = NewJob(id: id, tenant: tenant, spec: spec)
             // One whose blobs are gone stays as it is.
             do { try await holds.hold(for: job) } catch is InvalidInput { continue }
             again.append(job)
@@ -135,7 +169,11 @@ struct JobActionRoutes: Sendable {
     private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: JobFilter.parameters.union(["form"]))
         let filter = try JobFilter(query)
-        let form = try query.oneOf("form", ExportForm.self) ?? .job
+        return try await lines(of: filter, tenant, in: try query.oneOf("form", ExportForm.self) ?? .job)
+    }
+
+    /// The jobs of a filter, one a line.
+    func lines(of filter: JobFilter, _ tenant: Tenant.ID, in form: ExportForm) async throws -> Response {
         // Looked at before the status is sent, so that a store that is away is not a broken answer.
         let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
         let jobs = jobs

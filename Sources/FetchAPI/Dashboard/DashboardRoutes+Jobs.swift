@@ -1,0 +1,155 @@
+import FetchJobs
+import FetchRuntime
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+// The list of jobs: its filter, what is done with many jobs at once, and its export.
+
+extension DashboardRoutes {
+    static let jobsPath = "/dashboard/jobs"
+    static let actionsPath = "\(jobsPath)/actions"
+
+    var jobListRoutes: [Route] {
+        [
+            page(.get, Self.jobsPath, list),
+            page(.get, Self.actionsPath, preview),
+            page(.post, Self.actionsPath, act),
+            page(.get, "\(Self.jobsPath)/export", export),
+        ]
+    }
+
+    // MARK: List
+
+    private func list(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        let names = JobFilter.parameters.union(["q", "cursor", "newer", "done", "changed", "matched"])
+        let query = try call.query(allowing: names)
+        let search: JobSearch
+        do {
+            search = try JobSearch(query["q"] ?? "", in: try JobFilter(query))
+        } catch let fault as JobSearch.Fault {
+            let content = JobListPage(query["q"] ?? "", fault, frame: frame("Jobs", call, session), now: .now)
+            return page(.jobs, content, status: .badRequest)
+        }
+        if let job = search.job { return Self.redirect(to: "\(Self.jobsPath)/\(job)") }
+        let part = try await part(of: search.filter, at: query, session.tenant)
+        let text = JobSearch.text(search.filter)
+        let content = JobListPage(
+            part, search.filter, mayAct: session.may(.post, Self.actionsPath), notice: try Self.notice(query),
+            frame: frame(text.isEmpty ? "Jobs" : "Jobs: \(text)", call, session), now: .now)
+        return page(.jobs, content)
+    }
+
+    /// The part of a list that a query names, with whether there is more on either side.
+    private func part(of filter: JobFilter, at query: Query, _ tenant: Tenant.ID) async throws -> JobListPage.Part {
+        let older = try query["cursor"].map { try JobCursor($0, filter: filter).after }
+        let newer = try query["newer"].map { try JobCursor($0, filter: filter).after }
+        let place: JobPage.Place = newer.map { .before($0) } ?? older.map { .after($0) } ?? .start
+        let items = try await jobs.jobs(
+            of: tenant, matching: filter, page: JobPage(limit: Self.pageSize + 1, at: place))
+        let hasMore = items.count > Self.pageSize
+        let shown = newer == nil ? Array(items.prefix(Self.pageSize)) : Array(items.suffix(Self.pageSize))
+        func cursor(_ job: JobSummary?, _ isThere: Bool) -> JobCursor? {
+            isThere ? job.map { JobCursor(after: $0.id, filter: filter) } : nil
+        }
+        var progress: [Job.ID: JobProgress] = [:]
+        for job in shown where !job.state.isFinal { progress[job.id] = ports.live.job(job.id, of: tenant)?.progress }
+        return JobListPage.Part(
+            jobs: shown, progress: progress,
+            count: try await jobs.count(of: tenant, matching: filter, limit: JobListPage.maximumCount),
+            newer: cursor(shown.first, newer == nil ? older != nil : hasMore),
+            older: cursor(shown.last, newer == nil ? hasMore : true))
+    }
+
+    /// What the action did that led to the list.
+    private static func notice(_ query: Query) throws -> String? {
+        guard let action = try query.oneOf("done", JobActionRoutes.Action.self) else { return nil }
+        let most = JobActionRoutes.maximumJobs
+        let changed = try query.integer("changed", in: 0...most, default: 0)
+        let matched = try query.integer("matched", in: 0...most, default: 0)
+        let rest =
+            matched == most ? " That is as many as one request deals with: repeat it for those that are left." : ""
+        return "\(action.title): \(changed) of \(matched) jobs changed.\(rest)"
+    }
+
+    // MARK: Actions
+
+    /// The jobs that are meant, and what is to be done with them.
+    private struct Order {
+        let action: JobActionRoutes.Action
+        /// The text of the filter.
+        let search: String
+        let filter: JobFilter
+        /// Nil for all that match.
+        let chosen: [Job.ID]?
+
+        init(_ query: Query) throws {
+            guard let action = try query.oneOf("action", JobActionRoutes.Action.self) else {
+                throw Problem(parameter: "action", "is required")
+            }
+            self.action = action
+            search = query["q"] ?? ""
+            do { filter = try JobSearch(search).filter } catch { throw Problem(parameter: "q", error.message) }
+            chosen = query["all"] == nil ? query.names.compactMap { Job.ID($0) } : nil
+            if chosen?.isEmpty == true {
+                throw Problem(.invalidParameter, "No job is chosen: choose some, or all that match.")
+            }
+        }
+    }
+
+    private func outcome(
+        of order: Order, _ tenant: Tenant.ID, isDryRun: Bool
+    ) async throws -> JobActionRoutes.Outcome {
+        guard let chosen = order.chosen else {
+            return try await actions.act(order.action, on: order.filter, of: tenant, isDryRun: isDryRun)
+        }
+        var found: [(id: Job.ID, state: JobState)] = []
+        for id in chosen { if let job = try await jobs.job(id, of: tenant) { found.append((id, job.state)) } }
+        var outcome = JobActionRoutes.Outcome()
+        try await actions.act(order.action, on: found, of: tenant, isDryRun: isDryRun, &outcome)
+        return outcome
+    }
+
+    /// Says what would happen to how many jobs, and asks whether it shall.
+    private func preview(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        let order = try Order(try Query(call.request.uri.query ?? ""))
+        let outcome = try await outcome(of: order, session.tenant, isDryRun: true)
+        let content = BulkPage(
+            order.action, search: order.search, chosen: order.chosen, outcome: outcome,
+            frame: frame("\(order.action.title) jobs", call, session))
+        return page(.bulk, content)
+    }
+
+    private func act(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        let form = try await gate.form(of: call, in: session)
+        let order = try Order(form)
+        if order.action == .delete, form["confirm"]?.lowercased() != BulkPage.confirmation {
+            throw Problem(.invalidParameter, "Nothing was deleted: “\(BulkPage.confirmation)” was not written.")
+        }
+        let outcome = try await outcome(of: order, session.tenant, isDryRun: false)
+        let result: [(name: String, value: String?)] = [
+            ("done", order.action.rawValue), ("changed", "\(outcome.changed)"), ("matched", "\(outcome.matched)"),
+        ]
+        return Self.redirect(to: JobSearch.path(order.filter, result))
+    }
+
+    // MARK: Export
+
+    private enum ExportForm: String, CaseIterable { case ndjson, csv }
+
+    private func export(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        let query = try call.query(allowing: ["q", "form"])
+        let filter: JobFilter
+        do { filter = try JobSearch(query["q"] ?? "").filter } catch { throw Problem(parameter: "q", error.message) }
+        let form = try query.oneOf("form", ExportForm.self) ?? .ndjson
+        let response =
+            switch form {
+            case .ndjson: try await actions.lines(of: filter, session.tenant, in: .job)
+            case .csv: try await actions.table(of: filter, session.tenant)
+            }
+        var headers = Response.pageHeaders
+        headers[.contentType] = response.headers[.contentType]
+        headers[.contentDisposition] = "attachment; filename=\"jobs.\(form.rawValue)\""
+        return Response(status: .ok, headers: headers, body: response.body)
+    }
+}
