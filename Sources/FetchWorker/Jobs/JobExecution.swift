@@ -180,10 +180,10 @@ struct JobExecution {
         metadata["tenant.id"] = "\(job.tenant)"
         if let session = job.spec.session { metadata["session.id"] = "\(session)" }
         let url = job.spec.request.url
-        // A URL without a host may be all data.
+        // Only of these schemes is it known where secrets may stand; a URL without a host may be all data.
         if let host = url.host, !host.isEmpty {
             metadata["url.host"] = "\(host)"
-            metadata["url"] = "\(url.redacted)"
+            if url.isHTTP || url.isFTP { metadata["url"] = "\(url.redacted)" }
         }
         if let name = outcome?.errorName { metadata["load.code"] = "\(name)" }
         if let status = outcome?.status { metadata["http.status"] = "\(status)" }
