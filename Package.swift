@@ -281,7 +281,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport", "delegate-receiver", "fetchd",
+                "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "Postgres", "TestSupport",
+                "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -220,7 +220,7 @@ package struct Server: Service {
         keyUses = authenticator.uses
         connections = OpenConnections(
             limits: OpenConnections.Limits(configuration), proxies: configuration.trustedProxies)
-        ports.metrics.gauge("fetchd_http_connections", "Connections to the API.") { [connections] in
+        ports.metrics.observe(.httpConnections) { [connections] in
             Double(connections.count)
         }
         responder = Responder(
@@ -240,7 +240,7 @@ package struct Server: Service {
         _ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator,
         _ provider: IdentityProvider? = nil
     ) -> [Route] {
-        let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
+        let submitted = ports.metrics.counter(.jobsSubmitted)[]
         let known = KnownEndpoints(store: ports.webhooks, check: ports.checkWebhookURL)
         let groups = KnownGroups(store: ports.groups)
         let credentials = KnownCredentials(store: ports.credentials)

@@ -55,6 +55,8 @@ package actor Client: TransactionRunner, Service {
     let configuration: Configuration
     let loop: EventLoop
     let logger: Logger
+    /// How its connections are used.
+    package nonisolated let usage = PoolUsage()
     private let currentState = Mutex(State.unavailable(since: Date(), reason: nil))
 
     /// Open and idle; the one used last is lent first.
@@ -200,6 +202,7 @@ package actor Client: TransactionRunner, Service {
 
     /// Lends a connection, now or when one comes free.
     private func borrow(_ borrower: @escaping @Sendable (Result<Connection, PostgresError>) -> Void) {
+        defer { noteUsage() }
         guard !isClosing else { return borrower(.failure(Self.closedError)) }
         if let connection = idle.popLast() { return borrower(.success(connection)) }
         guard waiting.count < configuration.maximumWaiting else {
@@ -209,14 +212,25 @@ package actor Client: TransactionRunner, Service {
         waiting.append { [self] outcome in
             switch outcome {
             case .served(let connection): borrower(.success(connection))
-            case .expired: borrower(.failure(assumeIsolated { $0.waitedTooLong }))
+            case .expired:
+                borrower(
+                    .failure(
+                        assumeIsolated { client in
+                            client.noteUsage()
+                            return client.waitedTooLong
+                        }))
             case .dismissed: borrower(.failure(Self.closedError))
             }
         }
         openForWaiters()
     }
 
+    private func noteUsage() {
+        usage.note(open: opened.count, idle: idle.count, opening: opening, waiting: waiting.count)
+    }
+
     private func release(_ connection: Connection) {
+        defer { noteUsage() }
         guard connections[ObjectIdentifier(connection)] != nil else { return openForWaiters() }
         // A transaction left open would become the next borrower's.
         guard !isClosing, connection.assumeIsolated({ $0.isClean }) else {
@@ -264,6 +278,7 @@ package actor Client: TransactionRunner, Service {
 
     private func didOpen(_ id: ObjectIdentifier) {
         guard let connection = connections[id] else { return }
+        defer { noteUsage() }
         opening -= 1
         opened.insert(id)
         backoff.reset()
@@ -275,6 +290,7 @@ package actor Client: TransactionRunner, Service {
     private var opened: Set<ObjectIdentifier> = []
 
     private func didClose(_ id: ObjectIdentifier, _ error: PostgresError) {
+        defer { noteUsage() }
         connections[id] = nil
         idle.removeAll { ObjectIdentifier($0) == id }
         if opened.remove(id) == nil { opening -= 1 }

@@ -47,6 +47,11 @@ package actor Connection: QueryRunner {
         package var connectTimeout: Duration = .seconds(10)
         /// How long an answer may take before the connection is given up.
         package var answerTimeout: Duration = .seconds(60)
+        /// Is told, on the loop, the name of each statement that was answered, by which its text begins
+        /// (`-- jobs.claim`), and how long that took; `other` stands for those without a name.
+        ///
+        /// Nil: nobody.
+        package var onStatement: (@Sendable (String, Duration) -> Void)?
 
         package init(connectionString: String) { self.connectionString = connectionString }
 
@@ -89,6 +94,7 @@ package actor Connection: QueryRunner {
 
     private let loop: EventLoop
     private let wire: Wire
+    private let onStatement: (@Sendable (String, Duration) -> Void)?
     /// What begins a transaction, and travels with its first query.
     private var pendingOpening: [Query] = []
     private var isInTransaction = false
@@ -100,6 +106,7 @@ package actor Connection: QueryRunner {
     init(_ configuration: Configuration, on loop: EventLoop) {
         self.loop = loop
         wire = Wire(configuration, loop: loop)
+        onStatement = configuration.onStatement
     }
 
     /// The loop keeps the handlers that it watches, so a connection that was not closed is closed here.
@@ -193,8 +200,12 @@ package actor Connection: QueryRunner {
         let request = PipelineEntry.Request.query(query, behind: pendingOpening + opening)
         let begins = !pendingOpening.isEmpty
         pendingOpening = []
+        let sent = onStatement == nil ? nil : MonotonicTime.now
         wire.ask(
             PipelineEntry(request) { [self] outcome in
+                if let onStatement, let sent {
+                    onStatement(query.name ?? "other", .nanoseconds(MonotonicTime.now.nanoseconds(since: sent)))
+                }
                 if begins, case .failure = outcome { assumeIsolated { $0.isAborted = true } }
                 answer(
                     outcome.flatMap { rows in

@@ -66,6 +66,15 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
         return sql
     }
 
+    /// The name that the text begins with, as `-- jobs.claim`; nil when it has none.
+    var name: String? {
+        guard case .literal(let literal)? = pieces.first else { return nil }
+        return literal.withUTF8Buffer { text in
+            guard text.starts(with: "-- ".utf8), let end = text.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+            return String(decoding: text[3..<end], as: UTF8.self)
+        }
+    }
+
     // MARK: Building
 
     private mutating func mix(_ value: UInt) {

@@ -2,6 +2,7 @@ import ArgumentParser
 import FetchAPI
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import Foundation
 import TestSupport
@@ -288,5 +289,11 @@ import Testing
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let manual = try String(contentsOf: root.appending(path: "deploy/README.md"), encoding: .utf8)
         #expect(manual.contains(Settings.markdown), "fetchd config list prints the table")
+    }
+
+    @Test func `every metric is in the page of metrics`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let page = try String(contentsOf: root.appending(path: "docs/metrics.md"), encoding: .utf8)
+        #expect(page.contains(MetricName.markdown), "fetchd config metrics prints the table")
     }
 }

@@ -176,20 +176,9 @@ struct RequestCounts: Sendable {
     private let refusals: MetricFamily<Counter>
 
     init(registry: MetricsRegistry) {
-        requests = registry.counter(
-            "fetchd_http_requests_total",
-            "Requests answered, by method, route and status.",
-            labels: "method",
-            "route",
-            "status"
-        )
-        durations = registry.histogram(
-            "fetchd_http_request_duration_seconds",
-            "Time until the head of the answer was ready, by route.",
-            labels: "route"
-        )
-        refusals = registry.counter(
-            "fetchd_limit_refusals_total", "Requests refused because a limit was reached, by limit.", labels: "limit")
+        requests = registry.counter(.httpRequests)
+        durations = registry.histogram(.httpRequestDuration)
+        refusals = registry.counter(.limitRefusals)
     }
 
     func countRefusal(by limit: String) { refusals[limit].add() }

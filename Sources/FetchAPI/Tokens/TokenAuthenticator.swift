@@ -31,7 +31,7 @@ final class TokenAuthenticator: Sendable {
         self.keys = keys
         self.tenants = tenants
         self.now = now
-        refusals = metrics.counter("fetchd_tokens_refused_total", "Bearer tokens refused, by reason.", labels: "reason")
+        refusals = metrics.counter(.tokensRefused)
     }
 
     /// What a token proves; nil when that is nothing.

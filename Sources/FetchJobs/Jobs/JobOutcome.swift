@@ -25,6 +25,9 @@ package struct JobOutcome: Sendable {
     /// The signal of the response for the next requests to the job's host; nil when there is none.
     package var signal: Limiter.Signal?
 
+    /// What it did on the network; nil when that was counted already, or nothing was done.
+    package var observation: LoadObservation?
+
     /// Whether one connection to the job's origin carries many loads.
     package var isMultiplexed = false
 

@@ -2,7 +2,6 @@ import Synchronization
 
 /// A count that only grows.
 package final class Counter: Metric {
-    package static let type = "counter"
     private let count = Atomic<UInt64>(0)
 
     init() {}
@@ -18,7 +17,6 @@ package final class Counter: Metric {
 
 /// A whole number that goes up and down.
 package final class Gauge: Metric {
-    package static let type = "gauge"
     private let value = Atomic<Int64>(0)
 
     init() {}
@@ -33,7 +31,6 @@ package final class Gauge: Metric {
 
 /// How many observations lie at or below each bound, their number and their sum.
 package final class Histogram: Metric {
-    package static let type = "histogram"
     /// From half a millisecond to a minute.
     package static let seconds = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
@@ -78,6 +75,15 @@ package final class Histogram: Metric {
 
 /// How the text format writes a number with its name.
 enum Sample {
+    /// The labels with their values, as they stand in the braces.
+    static func labels(_ names: [String], _ values: [String]) -> String {
+        zip(names, values).map { "\($0)=\"\(escape($1))\"" }.joined(separator: ",")
+    }
+
+    private static func escape(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+
     static func line(_ name: String, _ labels: String, _ value: String) -> String {
         labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
     }

@@ -7,10 +7,7 @@ package struct RefusedTargets: Sendable {
 
     package init(_ metrics: MetricsRegistry, audit: (any AuditLog)? = nil) {
         self.audit = audit
-        counts = metrics.counter(
-            "fetchd_targets_refused_total",
-            "Targets of jobs, webhooks, delegates and protocols that were refused, by the code of the rule.",
-            labels: "rule")
+        counts = metrics.counter(.targetsRefused)
     }
 
     /// - Parameter tenant: Whose load it was; ``Tenant/ID/service`` where a tenant must not know of it.

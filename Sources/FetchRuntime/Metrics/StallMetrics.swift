@@ -8,10 +8,7 @@ package struct StallMetrics: Sendable {
     private let family: MetricFamily<Histogram>
 
     package init(_ registry: MetricsRegistry) {
-        family = registry.histogram(
-            "fetchd_event_loop_stall_seconds",
-            "Turns of an event loop of 5 ms and more: how long others had to wait, and how long its thread worked.",
-            bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10], labels: "loop", "clock")
+        family = registry.histogram(.eventLoopStall)
     }
 
     /// Reports a loop from now on, even while it never stalls.

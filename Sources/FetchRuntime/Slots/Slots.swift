@@ -82,6 +82,9 @@ package final class Slots: Sendable {
         state = Mutex(State(shares: SlotShares(count: count), clock: clock))
     }
 
+    /// How many slots are free.
+    package var freeCount: Int { state.withLock { max(0, $0.shares.free) } }
+
     /// Jobs wait, and there is room for few of them.
     package var areScarce: Bool {
         state.withLock { state in

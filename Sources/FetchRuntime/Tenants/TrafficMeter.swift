@@ -42,12 +42,8 @@ package final class TrafficMeter: Sendable {
 
     /// Has the metrics tell what was counted since the start.
     package func report(to metrics: MetricsRegistry) {
-        metrics.gauge("fetchd_traffic_sent_bytes", "Bytes that jobs have sent, since the start.") { [weak self] in
-            Double(self?.all.sentBytes ?? 0)
-        }
-        metrics.gauge("fetchd_traffic_received_bytes", "Those that they have received.") { [weak self] in
-            Double(self?.all.receivedBytes ?? 0)
-        }
+        metrics.observe(.sentBytes) { [weak self] in Double(self?.all.sentBytes ?? 0) }
+        metrics.observe(.receivedBytes) { [weak self] in Double(self?.all.receivedBytes ?? 0) }
     }
 
     private var all: Traffic { state.withLock { $0.all } }

@@ -30,15 +30,8 @@ package actor AuditFollower: Service {
     package init(sink: any AuditSink, client: Client, node: Node.ID, metrics: MetricsRegistry, logger: Logger) {
         self.sink = sink
         positions = AuditPositions(sink: sink.name, node: node, client: client)
-        backlog =
-            metrics.gauge(
-                "fetchd_audit_sink_backlog",
-                "Entries of the audit log that a file or syslog receiver does not have yet.",
-                labels: "sink")[sink.kind.rawValue]
-        failures =
-            metrics.counter(
-                "fetchd_audit_sink_failures_total", "How often it did not take entries.", labels: "sink")[
-                sink.kind.rawValue]
+        backlog = metrics.gauge(.auditSinkBacklog)[sink.kind.rawValue]
+        failures = metrics.counter(.auditSinkFailures)[sink.kind.rawValue]
         self.logger = logger
     }
 

@@ -36,6 +36,11 @@ package final class KnownLimiters: KnownLimits {
     /// No job of these tenants may be started.
     var pausedTenants: Set<Tenant.ID> { state.withLock { $0.pausedTenants } }
 
+    /// How many hosts are left alone at a time.
+    package func openCircuitCount(at time: Timestamp) -> Int {
+        state.withLock { $0.openCircuits.values.count { $0 > time } }
+    }
+
     package func weight(of tenant: Tenant.ID) -> Int { state.withLock { $0.weights[tenant] ?? 1 } }
 
     package func crowd(of limiter: Limiter.Address) -> Int? {

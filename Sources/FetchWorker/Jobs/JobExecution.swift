@@ -125,7 +125,7 @@ struct JobExecution {
     private nonisolated(nonsending) func retry(_ outcome: JobOutcome) async throws(StoreError) -> Bool {
         guard let wait = outcome.retryAfter, try await queue.retry(job, outcome, after: wait) else { return false }
         dispatcher.intake.wake(after: wait)
-        dispatcher.metrics.countRetry()
+        dispatcher.metrics.countRetry(of: outcome)
         logger.notice(
             "job waits for another attempt",
             metadata: told(of: outcome, ["retry.wait": "\(wait)"])

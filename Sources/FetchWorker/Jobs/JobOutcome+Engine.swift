@@ -42,6 +42,7 @@ extension JobOutcome {
             }
         }
         deadline = load.deadline
+        observation = LoadObservation(of: task)
         decisions = load.decisions?.json
         let metrics = task.metrics
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"

@@ -22,6 +22,7 @@ package struct JobRunner: Sendable {
     let rules: KnownServiceRules?
     private let egress: KnownEgress?
     private let traffic: TrafficMeter?
+    private let metrics: TransferMetrics?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -37,6 +38,7 @@ package struct JobRunner: Sendable {
     ///   - rules: The rules of the service; nil for none.
     ///   - egress: Where loads may go; nil for where the configuration lets them.
     ///   - traffic: Counts what loads have moved; nil for nobody.
+    ///   - metrics: Counts what loads have done on the network; nil for nobody.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -56,6 +58,7 @@ package struct JobRunner: Sendable {
         rules: KnownServiceRules? = nil,
         egress: KnownEgress? = nil,
         traffic: TrafficMeter? = nil,
+        metrics: TransferMetrics? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -71,6 +74,7 @@ package struct JobRunner: Sendable {
         self.rules = rules
         self.egress = egress
         self.traffic = traffic
+        self.metrics = metrics
         self.resuming = resuming
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
@@ -188,13 +192,15 @@ package struct JobRunner: Sendable {
             // Not inlined: its frame is not kept while the load runs.
             let parts = try await prepare(
                 job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
-            let outcome = await run(
+            var outcome = await run(
                 PreparedLoad(
                     job: job, parts, decisions: decisions, by: terms, configuration.own, live: live,
                     bandwidths: bandwidths, deadline: deadline, random: random))
             // A load that was parked goes on with what it has moved before.
             if case .parked = stop.reason { return outcome }
             traffic?.note(outcome.traffic, of: job.tenant)
+            if let observation = outcome.observation { metrics?.count(observation) }
+            outcome.observation = nil
             return outcome
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)

@@ -60,10 +60,7 @@ struct UpkeepMetrics: Sendable {
     private let failed: [Upkeep: Counter]
 
     init(_ registry: MetricsRegistry) {
-        let family = registry.counter(
-            "fetchd_upkeep_failures_total",
-            "What failed beside running jobs: a step as a whole, or a job or limiter that it went around.",
-            labels: "step")
+        let family = registry.counter(.upkeepFailures)
         failed = Dictionary(uniqueKeysWithValues: Upkeep.allCases.map { ($0, family[$0.rawValue]) })
     }
 

@@ -2,8 +2,5 @@ package import FetchRuntime
 
 extension MetricsRegistry {
     /// The number of questions that were decided without a rule, by their kind and their decider.
-    package var questions: MetricFamily<Counter> {
-        counter(
-            "fetchd_questions_total", "Questions of loads that no rule decided, by who answered.", labels: "kind", "by")
-    }
+    package var questions: MetricFamily<Counter> { counter(.questions) }
 }

@@ -100,15 +100,11 @@ package final class RemoteDelegates: Service {
         endpoints = KnownEndpoint(deliveries, clock: intake.clock)
         timer = Timer(clock: intake.clock)
         (messages, sending) = AsyncStream.makeStream()
-        parked = metrics.counter("fetchd_loads_parked_total", "Loads that were left here to wait for an answer.")[]
+        parked = metrics.counter(.loadsParked)[]
         counts = metrics.questions
-        waits =
-            metrics.histogram(
-                "fetchd_question_wait_seconds", "From the time a question was asked until its load went on.")[]
-        metrics.gauge("fetchd_questions_held", "Loads here that wait for an answer.") { Double(open.count) }
-        metrics.gauge("fetchd_delegates_unreachable", "Endpoints that do not answer questions.") { [gate] in
-            Double(gate.brokenCount)
-        }
+        waits = metrics.histogram(.questionWait)[]
+        metrics.observe(.questionsHeld) { Double(open.count) }
+        metrics.observe(.delegatesUnreachable) { [gate] in Double(gate.brokenCount) }
     }
 
     // MARK: Asking

@@ -96,25 +96,14 @@ package final class Dispatcher: Service {
         age = QueueAge(clock: intake.clock)
         metrics = WorkerMetrics(registry)
         let (slots, running) = (intake.slots, intake.running)
-        registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running, slots] in
-            Double(max(0, running.count - slots.waitingCount))
-        }
-        registry.gauge("fetchd_jobs_waiting_for_host", "Jobs that wait here for a connection.") { [slots] in
-            Double(slots.waitingCount)
-        }
-        registry.gauge("fetchd_jobs_settling", "Jobs that have run here and are being stored.") { [running] in
-            Double(running.endingCount)
-        }
-        registry.gauge("fetchd_jobs_suspended", "Those of them that are held.") { [running] in
-            Double(running.suspendedCount)
-        }
-        registry.gauge(
-            "fetchd_queue_oldest_due_age_seconds",
-            "How long the job has been due that waits for the longest time, of all tenants that are not paused; 0 for none."
-        ) { [age] in age.seconds }
-        registry.gauge("fetchd_worker_alive", "1 while this node extends its lease, else 0.") { [intake] in
-            intake.isAlive ? 1 : 0
-        }
+        registry.observe(.jobsRunning) { [running, slots] in Double(max(0, running.count - slots.waitingCount)) }
+        registry.observe(.jobsWaitingForHost) { [slots] in Double(slots.waitingCount) }
+        registry.observe(.jobsSettling) { [running] in Double(running.endingCount) }
+        registry.observe(.jobsSuspended) { [running] in Double(running.suspendedCount) }
+        registry.observe(.queueOldestDueAge) { [age] in age.seconds }
+        registry.observe(.workerAlive) { [intake] in intake.isAlive ? 1 : 0 }
+        registry.observe(.slots) { [count = configuration.concurrency] in Double(count) }
+        registry.observe(.slotsFree) { [slots] in Double(slots.freeCount) }
     }
 
     /// How many jobs run here.
@@ -192,6 +181,7 @@ package final class Dispatcher: Service {
             let claim = try await queue.claim(upTo: offer.count, room: offer.room)
             slots.assign(claim.jobs, of: offer.count)
             if claim.isLast { slots.noteEmpty(since: offer.backlog, full: claim.full) }
+            metrics.count(claim)
             if !claim.jobs.isEmpty { intake.run(claim.jobs) }
             noteDelays(of: claim.jobs)
             if !claim.gated.isEmpty { intake.admit(Array(claim.gated)) }
@@ -200,6 +190,7 @@ package final class Dispatcher: Service {
             slots.assign([], of: offer.count)
             intake.noteUncertainCommit()
             slots.noteFailure()
+            metrics.countFailedClaim()
             logger.warning("claiming failed", metadata: ["error": "\(error)"])
         }
     }

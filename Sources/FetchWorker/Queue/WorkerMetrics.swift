@@ -5,32 +5,56 @@ import FetchRuntime
 struct WorkerMetrics: Sendable {
     private let finished: [JobState: Counter]
     private let answered: [Counter]
+    /// By the names of errors, which are a closed set.
+    private let errors: MetricFamily<Counter>
     private let duration: Histogram
+    private let claims: (some: Counter, none: Counter, failed: Counter)
+    private let claimed: Counter
+    private let queueWait: Histogram
     private let fenced: Counter
     private let retried: Counter
     let upkeep: UpkeepMetrics
 
     init(_ registry: MetricsRegistry) {
-        let family = registry.counter(
-            "fetchd_jobs_finished_total", "Jobs that reached a final state here.", labels: "state")
+        let family = registry.counter(.jobsFinished)
         finished = Dictionary(
             uniqueKeysWithValues: JobState.allCases.filter(\.isFinal).map { ($0, family[$0.rawValue]) })
-        let answers = registry.counter(
-            "fetchd_attempts_answered_total", "Attempts that ended with a response, by the class of its status.",
-            labels: "status_class")
+        let answers = registry.counter(.attemptsAnswered)
         answered = (1...5).map { answers[StatusFilter.name(ofClassOf: $0 * 100)] }
-        duration = registry.histogram("fetchd_job_duration_seconds", "From an attempt's start to its outcome.")[]
-        retried = registry.counter("fetchd_attempts_retried_total", "Attempts that another one follows.")[]
-        fenced = registry.counter("fetchd_attempts_fenced_total", "Attempts that had lost their claim.")[]
+        duration = registry.histogram(.jobDuration)[]
+        retried = registry.counter(.attemptsRetried)[]
+        fenced = registry.counter(.attemptsFenced)[]
+        errors = registry.counter(.attemptErrors)
+        let looks = registry.counter(.claims)
+        claims = (looks["some"], looks["none"], looks["failed"])
+        claimed = registry.counter(.claimedJobs)[]
+        queueWait = registry.histogram(.queueWait)[]
         upkeep = UpkeepMetrics(registry)
     }
 
-    func countRetry() { retried.add() }
+    func countRetry(of outcome: JobOutcome) {
+        retried.add()
+        countEnd(of: outcome)
+    }
+
+    func count(_ claim: Claim) {
+        (claim.jobs.isEmpty ? claims.none : claims.some).add()
+        claimed.add(claim.jobs.count)
+        for job in claim.jobs { if let waited = job.waited { queueWait.observe(waited) } }
+    }
+
+    func countFailedClaim() { claims.failed.add() }
 
     func count(_ outcome: JobOutcome, isOurs: Bool) {
         guard isOurs else { return fenced.add() }
         finished[outcome.state]?.add()
+        countEnd(of: outcome)
+    }
+
+    /// An attempt has ended, whatever follows.
+    private func countEnd(of outcome: JobOutcome) {
         if let status = outcome.status, (100...599).contains(status) { answered[status / 100 - 1].add() }
+        if let name = outcome.errorName { errors[name].add() }
         duration.observe(Double(outcome.finishedAt.microseconds - outcome.startedAt.microseconds) / 1_000_000)
     }
 }

@@ -16,14 +16,16 @@ package final class Scheduler: Service {
     private let horizon: Duration
     private let logger: Logger
     private let clock: NodeClock
+    private let runs: (fired: Counter, missed: Counter, refused: Counter, postponed: Counter)
 
     /// - Parameters:
     ///   - timer: Is woken when a time is near.
     ///   - horizon: How far ahead times are set; farther ones come up with a later heartbeat, on whichever node lives
     ///     then.
+    ///   - metrics: Where times that came are counted.
     package init(
-        schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration, logger: Logger,
-        clock: NodeClock = .continuous
+        schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration,
+        metrics: MetricsRegistry = MetricsRegistry(), logger: Logger, clock: NodeClock = .continuous
     ) {
         self.schedules = schedules
         self.check = check
@@ -31,6 +33,8 @@ package final class Scheduler: Service {
         self.horizon = horizon
         self.logger = logger
         self.clock = clock
+        let outcomes = metrics.counter(.scheduleRuns)
+        runs = (outcomes["fired"], outcomes["missed"], outcomes["refused"], outcomes["postponed"])
     }
 
     package func run() async throws {
@@ -75,8 +79,8 @@ package final class Scheduler: Service {
     private func fire(_ item: DueSchedules.Item, _ look: Look) async {
         let schedule = item.schedule
         let now = look.database
-        let runs = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
-        var jobs = runs.times.map { schedule.job(at: $0) }
+        let due = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
+        var jobs = due.times.map { schedule.job(at: $0) }
         do throws(StoreError) {
             var failure: Schedule.Failure?
             for job in jobs {
@@ -85,8 +89,9 @@ package final class Scheduler: Service {
                 break
             }
             if failure != nil { jobs = [] }
-            guard try await schedules.fire(schedule, jobs, next: runs.next, failure: failure) else { return }
-            if let wait = runs.next.map(look.wait), wait < horizon { timer.set(after: wait) }
+            guard try await schedules.fire(schedule, jobs, next: due.next, failure: failure) else { return }
+            count(due, failure)
+            if let wait = due.next.map(look.wait), wait < horizon { timer.set(after: wait) }
             logger.info(
                 "schedule fired",
                 metadata: [
@@ -97,11 +102,22 @@ package final class Scheduler: Service {
             )
         } catch {
             // It is still due: the next heartbeat finds it again.
+            runs.postponed.add()
             logger.warning(
                 "schedule postponed",
                 metadata: [
                     "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)", "error": "\(error)",
                 ])
+        }
+    }
+
+    private func count(_ due: DueRuns, _ failure: Schedule.Failure?) {
+        if failure != nil {
+            runs.refused.add(due.times.count)
+        } else if due.times.isEmpty {
+            runs.missed.add()
+        } else {
+            runs.fired.add(due.times.count)
         }
     }
 }

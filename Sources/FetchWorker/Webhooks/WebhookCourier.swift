@@ -29,10 +29,14 @@ package final class WebhookCourier: Service, Notifiable {
     private let random: @Sendable () -> Double
     private let condition = Condition()
     private let slots: Mutex<DeliverySlots>
+    private let attempts: (delivered: Counter, retried: Counter, abandoned: Counter)
+    private let duration: Histogram
+    private let disabled: Counter
 
     /// - Parameters:
     ///   - session: Loads nothing but webhooks.
     ///   - reach: Where they may be sent; nil for where the session lets them.
+    ///   - metrics: Where attempts are counted.
     ///   - random: From 0 to 1; spreads attempts that failed together.
     package init(
         configuration: Configuration,
@@ -42,6 +46,7 @@ package final class WebhookCourier: Service, Notifiable {
         groups: any GroupStore,
         session: Session,
         reach: MessageReach? = nil,
+        metrics: MetricsRegistry = MetricsRegistry(),
         logger: Logger,
         clock: NodeClock = .continuous,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
@@ -56,6 +61,10 @@ package final class WebhookCourier: Service, Notifiable {
         self.logger = logger
         self.clock = clock
         self.random = random
+        let outcomes = metrics.counter(.webhookAttempts)
+        attempts = (outcomes["delivered"], outcomes["retried"], outcomes["abandoned"])
+        duration = metrics.histogram(.webhookDuration)[]
+        disabled = metrics.counter(.webhookEndpointsDisabled)[]
         slots = Mutex(
             DeliverySlots(count: configuration.concurrency, perEndpoint: configuration.concurrencyPerEndpoint))
     }
@@ -152,6 +161,7 @@ package final class WebhookCourier: Service, Notifiable {
         let verdict = DeliveryVerdict(
             status: attempt.answer?.status, failures: delivery.failures, jitter: random())
         let endpointIsDisabled = try await queue.settle(delivery, verdict, attempt)
+        count(attempt, verdict)
         logger.info(
             "event sent",
             metadata: [
@@ -162,9 +172,19 @@ package final class WebhookCourier: Service, Notifiable {
             ]
         )
         guard endpointIsDisabled else { return }
+        disabled.add()
         logger.notice(
             "endpoint disabled", metadata: ["endpoint.id": "\(endpoint.id)", "tenant.id": "\(endpoint.tenant)"])
         try await queue.abandonDeliveries(to: endpoint.id, of: endpoint.tenant)
+    }
+
+    private func count(_ attempt: DeliveryAttempt, _ verdict: DeliveryVerdict) {
+        switch verdict {
+        case .delivered: attempts.delivered.add()
+        case .again: attempts.retried.add()
+        case .abandoned: attempts.abandoned.add()
+        }
+        duration.observe(attempt.duration)
     }
 
     private func send(

@@ -1,12 +1,13 @@
 import ArgumentParser
 import FetchEngine
+import FetchRuntime
 
 /// Commands about the settings themselves.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Shows what is set, and what can be.",
-        subcommands: [ConfigShowCommand.self, ConfigListCommand.self]
+        subcommands: [ConfigShowCommand.self, ConfigListCommand.self, ConfigMetricsCommand.self]
     )
 }
 
@@ -47,4 +48,13 @@ struct ConfigListCommand: ParsableCommand {
     )
 
     func run() { print(Settings.markdown) }
+}
+
+struct ConfigMetricsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "metrics",
+        abstract: "Prints the metrics of /metrics, with kinds, units and labels, as a table in Markdown."
+    )
+
+    func run() { print(MetricName.markdown) }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FetchEngine
+import FetchRuntime
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -33,7 +34,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             let log = ProgramLog.standardError(settings.logFormat)
             let logger = log.logger(settings.logLevel)
-            let database = try await Database(settings, logger: logger)
+            let metrics = MetricsRegistry()
+            let database = try await Database(settings, metrics: metrics, logger: logger)
             // The first to start is the last to stop.
             var services = [ServiceGroupConfiguration.ServiceConfiguration(service: SuppressedLines(log: log))]
             if let cluster = database.cluster {
@@ -41,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             services.append(
                 .init(
-                    service: NodeService(settings: settings, database: database, logger: logger),
+                    service: NodeService(settings: settings, database: database, metrics: metrics, logger: logger),
                     successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup
                 )

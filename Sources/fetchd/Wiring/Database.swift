@@ -1,5 +1,6 @@
 import EventLoop
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import Foundation
 import Logging
@@ -19,7 +20,8 @@ struct Database: Sendable {
     let loop: EventLoop
     private let configuration: Client.Configuration
 
-    init(_ settings: Settings, logger: Logger) async throws {
+    /// - Parameter metrics: Where statements and connections are counted; nil for nowhere.
+    init(_ settings: Settings, metrics: MetricsRegistry? = nil, logger: Logger) async throws {
         loop = EventLoop(name: "fetchd-db")
         let connectionString: String
         if let url = settings.databaseURL {
@@ -40,14 +42,33 @@ struct Database: Sendable {
         var configuration = Client.Configuration(connectionString: connectionString)
         configuration.connection.preparesStatements = settings.preparesStatements
         configuration.directConnectionString = settings.directDatabaseURL
+        if let statements = metrics?.histogram(.databaseStatementDuration) {
+            configuration.connection.onStatement = { statements[$0].observe($1) }
+        }
         self.configuration = configuration
         client = Client(configuration, loop: loop, logger: logger)
-        guard configuration.connection.preparesStatements else {
+        if configuration.connection.preparesStatements {
+            configuration.connection.usesGenericPlan = true
+            genericPlan = Client(configuration, loop: loop, logger: logger)
+        } else {
             genericPlan = client
-            return
         }
-        configuration.connection.usesGenericPlan = true
-        genericPlan = Client(configuration, loop: loop, logger: logger)
+        if let metrics { report(to: metrics) }
+    }
+
+    private func report(to metrics: MetricsRegistry) {
+        // The statements that run for every job have connections of their own.
+        let pools = zip(["general", "jobs"], clients.map { $0.usage }).map { $0 }
+        metrics.observeAll(.databaseConnections) {
+            pools.flatMap { name, usage in
+                [("idle", usage.idle), ("inUse", usage.lent), ("opening", usage.opening)].map { state, count in
+                    MetricsRegistry.Observation(labels: [name, state], value: Double(count))
+                }
+            }
+        }
+        metrics.observeAll(.databaseWaiting) {
+            pools.map { MetricsRegistry.Observation(labels: [$0.0], value: Double($0.1.waiting)) }
+        }
     }
 
     /// Returns when the database answers.

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Glibc
 import Synchronization
 
@@ -30,11 +31,13 @@ final class NodeResources: Sendable {
         }
     }
 
-    private var diskFree: Double? {
-        var status = statvfs()
-        guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return nil }
-        return Double(status.f_bavail) / Double(status.f_blocks)
+    /// Has the metrics tell of the disk.
+    func report(to metrics: MetricsRegistry) {
+        metrics.observe(.dataDirectoryFree) { [directory] in DiskSpace(of: directory)?.freeBytes }
+        metrics.observe(.dataDirectorySize) { [directory] in DiskSpace(of: directory)?.bytes }
     }
+
+    private var diskFree: Double? { DiskSpace(of: directory).map { $0.freeBytes / $0.bytes } }
 
     private var memoryUsed: Double? {
         guard let memory, let pages = Self.text(of: "/proc/self/statm")?.split(separator: " ").dropFirst().first,
@@ -65,5 +68,20 @@ final class NodeResources: Sendable {
             count = max(0, read(file, buffer.baseAddress, buffer.count))
         }
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The size of a disk, and what is free of it for users that are not root.
+struct DiskSpace {
+    let bytes: Double
+    let freeBytes: Double
+
+    /// - Parameter path: A file or directory on it.
+    /// - Returns: Nil when the system tells nothing.
+    init?(of path: String) {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
+        bytes = Double(status.f_blocks) * Double(status.f_frsize)
+        freeBytes = Double(status.f_bavail) * Double(status.f_frsize)
     }
 }

@@ -13,6 +13,7 @@ import ServiceLifecycle
 struct NodeService: Service {
     let settings: Settings
     let database: Database
+    let metrics: MetricsRegistry
     let logger: Logger
 
     func run() async throws {
@@ -26,7 +27,8 @@ struct NodeService: Service {
         let keys = PostgresKeyStore(client: database.client, ring: ring)
         try await makeFirstKey(keys)
         try await refuseOpenDoor(keys)
-        let node = try await RunningNode(settings: settings, database: database, ring: ring, logger: logger)
+        let node = try await RunningNode(
+            settings: settings, database: database, ring: ring, metrics: metrics, logger: logger)
         try await node.run()
     }
 
@@ -60,14 +62,16 @@ private struct RunningNode {
     private let services: [any Service]
     private let logger: Logger
 
-    init(settings: Settings, database: Database, ring: KeyRing, logger: Logger) async throws {
+    init(
+        settings: Settings, database: Database, ring: KeyRing, metrics: MetricsRegistry, logger: Logger
+    ) async throws {
         let presence = NodePresence()
         let id = presence.id
         let logger = logger.with("node.id", "\(id)")
         self.logger = logger
         let waiters = CompletionWaiters()
         let live = LiveJobs()
-        let metrics = MetricsRegistry()
+        ProcessMetrics.report(to: metrics, descriptors: settings.descriptors.total)
         let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
         let uploads = try await FileUploadArea(directory: "\(settings.dataDirectory)/uploads")
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
@@ -82,6 +86,7 @@ private struct RunningNode {
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
         try await limiters.refresh()
+        metrics.observe(.circuitsOpen) { Double(limiters.openCircuitCount(at: .now)) }
         let audit = PostgresAuditLog(client: database.client, logger: logger)
         let auditFollowers = settings.auditSinks.map { sink in
             AuditFollower(sink: sink, client: database.client, node: id, metrics: metrics, logger: logger)
@@ -135,6 +140,7 @@ private struct RunningNode {
             groups: groups,
             session: Session(configuration: settings.session, transferLoop: loop),
             reach: reach,
+            metrics: metrics,
             logger: logger
         )
         let ephemeralQuestions = EphemeralQuestions(
@@ -168,7 +174,7 @@ private struct RunningNode {
             protocols: RemoteProtocols(
                 known: protocols,
                 session: makeSession(RemoteProtocols.sessionConfiguration(settings.session)), reach: reach),
-            rules: rules, egress: egress, traffic: traffic,
+            rules: rules, egress: egress, traffic: traffic, metrics: TransferMetrics(metrics),
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
@@ -197,10 +203,12 @@ private struct RunningNode {
         let scheduler = Scheduler(
             schedules: schedules,
             check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
-            timer: scheduleTimer, horizon: settings.dispatcher.lease, logger: logger)
+            timer: scheduleTimer, horizon: settings.dispatcher.lease, metrics: metrics, logger: logger)
         let issuerKeys = IssuerKeySource(
             settings: settings, makeSession: makeSession)
         try await issuerKeys.checkFile()
+        let resources = NodeResources(directory: settings.dataDirectory)
+        resources.report(to: metrics)
         var serverConfiguration = settings.server
         serverConfiguration.tls = tls.server
         let server = Server(
@@ -247,7 +255,7 @@ private struct RunningNode {
                 nodeClient: tls.client,
                 readiness: NodeReadiness(
                     client: database.client, intake: intake,
-                    resources: NodeResources(directory: settings.dataDirectory), auditFollowers: auditFollowers),
+                    resources: resources, auditFollowers: auditFollowers),
                 metrics: metrics,
                 checkWebhookURL: egressGuard.refuseEndpoint,
                 checkTarget: egressGuard.judge,
@@ -275,7 +283,8 @@ private struct RunningNode {
             watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
             TrafficWriter(meter: traffic, logger: logger), dispatcher,
             ephemeral, completionNotifier, scheduler, courier,
-            notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner, server,
+            notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner,
+            BacklogSampler(client: database.client, metrics: metrics, logger: logger), server,
         ]
         // The log gives the last entries their places before their followers hand them over.
         services = database.clients + auditFollowers + others
@@ -291,14 +300,10 @@ private struct RunningNode {
                 "loads wait for descriptors",
                 metadata: ["descriptors.limit": "\(limits.total)", "descriptors.transfers": "\(limits.transfers)"])
         }
-        metrics.gauge("fetchd_transfer_descriptors", "Descriptors that transfers use or have set apart.") {
-            Double(budget.used)
-        }
-        metrics.gauge("fetchd_transfer_descriptors_limit", "Those that they may use.") { Double(budget.limit) }
-        metrics.gauge("fetchd_loads_waiting_for_descriptors", "Loads that wait for some.") { Double(budget.waiting) }
-        metrics.gauge("fetchd_descriptor_shortages", "How often loads began to wait for some.") {
-            Double(budget.shortageCount)
-        }
+        metrics.observe(.transferDescriptors) { Double(budget.used) }
+        metrics.observe(.transferDescriptorsLimit) { Double(budget.limit) }
+        metrics.observe(.loadsWaitingForDescriptors) { Double(budget.waiting) }
+        metrics.observe(.descriptorShortages) { Double(budget.shortageCount) }
         return budget
     }
 

@@ -65,7 +65,7 @@ final class OpenStreams: Sendable {
     let count = Atomic<Int>(0)
 
     init(_ registry: MetricsRegistry) {
-        registry.gauge("fetchd_event_streams", "Clients that follow a job's events.") { [weak self] in
+        registry.observe(.eventStreams) { [weak self] in
             Double(self?.count.load(ordering: .relaxed) ?? 0)
         }
     }
