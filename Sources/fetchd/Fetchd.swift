@@ -13,7 +13,10 @@ struct Fetchd: AsyncParsableCommand {
             fetchd serve runs the service: a REST API that takes jobs, workers that run them, and webhooks that tell
             of them. Without DATABASE_URL it keeps a PostgreSQL of its own in its data directory.
 
-            fetchd get fetches one URL without any of that.
+            fetchd get fetches URLs without any of that.
+
+            The remote commands speak with a running service by its API, on this machine or another: FETCHD_URL says
+            where it is, FETCHD_KEY or FETCHD_KEY_FILE who asks.
 
             Every setting has a flag or an environment variable; fetchd serve --help lists them.
             """,
@@ -22,7 +25,15 @@ struct Fetchd: AsyncParsableCommand {
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
             QueueCommand.self, EgressCommand.self, GuardCommand.self, AuditCommand.self, DatabaseCommand.self,
             ConfigCommand.self, DoctorCommand.self, WebhooksCommand.self, DashboardCommand.self,
-            SupervisePostgresCommand.self,
+            CompletionsCommand.self, SupervisePostgresCommand.self,
+        ],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Remote",
+                subcommands: [
+                    JobsCommand.self, TopCommand.self, HostsCommand.self, FlowsCommand.self, SessionsCommand.self,
+                    SchedulesCommand.self, QuestionsCommand.self, CacheCommand.self,
+                ])
         ]
     )
 

@@ -291,6 +291,19 @@ import Testing
         #expect(manual.contains(Settings.markdown), "fetchd config list prints the table")
     }
 
+    @Test func `every command is in the page of commands`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let page = try String(contentsOf: root.appending(path: "docs/cli.md"), encoding: .utf8)
+        func names(_ command: any ParsableCommand.Type, below path: String) -> [String] {
+            let path = path + (path.isEmpty ? "" : " ") + command._commandName
+            let inner = command.configuration.subcommands
+            return inner.isEmpty ? [path] : inner.flatMap { names($0, below: path) }
+        }
+        for name in names(Fetchd.self, below: "") where !name.contains("supervise") {
+            #expect(page.contains("`\(name)"), "\(name)")
+        }
+    }
+
     @Test func `every metric is in the page of metrics`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let page = try String(contentsOf: root.appending(path: "docs/metrics.md"), encoding: .utf8)

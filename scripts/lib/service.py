@@ -80,12 +80,12 @@ class Service:
         return run([self.binary, "dashboard", "link", *self.storage], env=environment).strip()
 
     def doctor(self, patience=5):
-        """What `fetchd doctor` finds broken, line by line."""
+        """What `fetchd doctor` finds broken about jobs, line by line."""
         command = [self.binary, "doctor", "--patience", str(patience), *self.storage]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
             raise Failed(f"fetchd doctor has exited with {done.returncode}: {done.stderr}")
-        return done.stdout.splitlines() if done.returncode else []
+        return [line for line in done.stdout.splitlines() if line.startswith("WRONG  jobs")]
 
     def submit_lines(self, key, specs):
         """A batch of jobs, one document a line."""

@@ -5,8 +5,8 @@ import Foundation
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",
-        abstract: "Helps those who receive webhooks.",
-        subcommands: [Verify.self]
+        abstract: "Shows endpoints and deliveries of a running service, and checks signatures.",
+        subcommands: [Endpoints.self, Deliveries.self, Replay.self, Verify.self]
     )
 
     struct Verify: AsyncParsableCommand {

@@ -56,7 +56,7 @@ struct SettingSources: Sendable {
 /// The name of an environment variable: of a setting, of another program, or a misspelt one.
 struct VariableName {
     /// The variables that commands read and that are no settings.
-    private static let others: Set<String> = [WebhooksCommand.Verify.variable]
+    private static let others = RemoteOptions.variables.union([WebhooksCommand.Verify.variable])
     /// With the files of all, so that one that is named for what is no secret is refused by that rule.
     private static let settings = Set(Settings.table.flatMap { [$0.variable, $0.fileVariable] })
 

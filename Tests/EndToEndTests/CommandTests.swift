@@ -1,0 +1,214 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Commands that speak with a running service by its API.
+@Suite(.timeLimit(.minutes(4))) struct CommandTests {
+    /// A service, and the command line beside it.
+    private struct Scene {
+        let service: ServiceProcess
+        let environment: [String: String]
+        let directory: TemporaryDirectory
+
+        static func with(_ body: (Scene, WireOrigin) async throws -> Void) async throws {
+            let origin = try WireOrigin { connection in
+                while let head = try connection.receiveHead() {
+                    try connection.send(
+                        head.hasPrefix("GET /fails ")
+                            ? "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+                            : "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 2\r\n\r\nok")
+                }
+            }
+            try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+                let key = try await place.key(scopes: Set(Scope.allCases.filter { $0 != .admin }))
+                let service = try await ServiceProcess.start(place, key: key)
+                var environment = ["PATH": "/usr/bin:/bin", "FETCHD_URL": service.base, "FETCHD_KEY": key]
+                environment["HOME"] = place.directory
+                let scene = Scene(service: service, environment: environment, directory: try TemporaryDirectory())
+                do { try await body(scene, origin) } catch {
+                    try await service.stop()
+                    throw error
+                }
+                #expect(try await service.stop() == 0, "\(service.logged)")
+                #expect(!service.logged.contains(key))
+            }
+        }
+
+        func run(_ arguments: String..., without variable: String? = nil) async throws -> ProgramEnd {
+            var environment = environment
+            if let variable { environment[variable] = nil }
+            return try await ProgramEnd.of(arguments, environment)
+        }
+
+        /// The output of a command that has to end well, as JSON.
+        func json(_ arguments: String...) async throws -> [String: Any] {
+            let end = try await ProgramEnd.of(arguments + ["-o", "json"], environment)
+            try #require(end.status == 0, "\(end.errors)")
+            return try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any])
+        }
+    }
+
+    @Test func `jobs are submitted, listed, shown, followed, retried, cancelled and exported`() async throws {
+        try await Scene.with { scene, origin in
+            let job = try await scene.json("jobs", "submit", origin.url("/a?secret=sesame"), "--wait", "30")
+            #expect(member(job, "state") == "succeeded")
+            let id = try #require(member(job, "id", as: String.self))
+            let list = try await scene.run("jobs", "ls", "--state", "succeeded")
+            #expect(list.status == 0 && list.output.hasPrefix("ID ") && list.output.contains(id))
+            let none = try await scene.run("jobs", "ls", "--state", "failed")
+            #expect(none.status == 0 && none.output == "" && none.errors.contains("no such jobs"))
+            #expect(member(try await scene.json("jobs", "show", id), "id") == id)
+            let shown = try await scene.run("jobs", "show", id)
+            #expect(shown.output.contains("state") && shown.output.contains("attempts"))
+
+            let file = scene.directory.file("job.json")
+            let spec = """
+                {"request": "\(origin.url("/fails"))",
+                 "configuration": {"retry": {"maximumAttempts": 1, "statuses": [503]}}}
+                """
+            try spec.write(toFile: file, atomically: true, encoding: .utf8)
+            let failed = try await scene.run("jobs", "submit", "--file", file, "--watch")
+            #expect(
+                failed.status == 1 && failed.output.contains("job.finished failed"), "\(failed.output)\(failed.errors)")
+            let lines = try await scene.run("jobs", "ls", "--state", "failed", "-o", "ndjson").output
+            let line = try JSONSerialization.jsonObject(with: Data(lines.utf8)) as? [String: Any]
+            let failedID = try #require(line?["id"] as? String)
+            #expect(try await scene.run("jobs", "retry", failedID).status == 0)
+            #expect(try await scene.run("jobs", "watch", failedID, "-o", "ndjson").status == 1)
+
+            try #"{"request": "\#(origin.url("/later"))", "runAt": "2999-01-01T00:00:00Z"}"#
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            let later = try #require(
+                member(try await scene.json("jobs", "submit", "--file", file), "id", as: String.self))
+            let cancelled = try await scene.run("jobs", "cancel", later, "job_01jd3v8m5qf0t8n4r6w2y9bcde")
+            #expect(cancelled.status == 1 && cancelled.output.hasPrefix("\(later): cancelled"), "\(cancelled)")
+            let export = try await scene.run("jobs", "export")
+            #expect(export.status == 0 && export.output.split(separator: "\n").count == 3)
+        }
+    }
+
+    @Test func `what is refused is told with the member and what to do, and has an exit code`() async throws {
+        try await Scene.with { scene, origin in
+            let file = scene.directory.file("job.json")
+            try #"{"request": {"url": "nonsense"}}"#.write(toFile: file, atomically: true, encoding: .utf8)
+            let wrong = try await scene.run("jobs", "submit", "--file", file)
+            #expect(wrong.status == 64 && wrong.errors.contains("/request/url"), "\(wrong.errors)")
+            let missing = try await scene.run("jobs", "show", "job_01jd3v8m5qf0t8n4r6w2y9bcde")
+            #expect(missing.status == 1 && missing.errors.contains("(notFound, 404)"), "\(missing.errors)")
+            let unknown = try await scene.run("jobs", "ls", without: "FETCHD_KEY")
+            #expect(unknown.status == 77 && unknown.errors.contains("FETCHD_KEY"), "\(unknown.errors)")
+            let away = try await scene.run("jobs", "ls", "--url", "http://127.0.0.1:1")
+            #expect(away.status == 69 && away.errors.contains("cannot be reached"))
+            #expect(try await scene.run("jobs", "ls", "--url", "ftp://a").status == 78)
+            let misspelt = try await scene.run("jobs", "ls", "--stat", "failed")
+            #expect(misspelt.status == 64 && misspelt.errors.contains("--state"), "\(misspelt.errors)")
+
+            // The key of a file, and one that others can see.
+            let key = try #require(scene.environment["FETCHD_KEY"])
+            let path = scene.directory.file("key")
+            for (mode, status) in [(0o600, Int32(0)), (0o644, 78)] {
+                #expect(
+                    FileManager.default.createFile(
+                        atPath: path, contents: Data((key + "\n").utf8), attributes: [.posixPermissions: mode]))
+                let end = try await scene.run("jobs", "ls", "--key-file", path, without: "FETCHD_KEY")
+                #expect(end.status == status, "\(end.errors)")
+            }
+            let seen = try await scene.run("jobs", "ls", "--key", key, without: "FETCHD_KEY")
+            #expect(seen.status == 0 && seen.errors.contains("can see the key") && !seen.errors.contains(key))
+        }
+    }
+
+    @Test func `hosts, flows, sessions, schedules, questions, the cache and webhooks are shown and steered`()
+        async throws
+    {
+        try await Scene.with { scene, origin in
+            #expect(try await scene.run("hosts", "pause", "a.example").status == 0)
+            #expect(try await scene.run("hosts").output.contains("a.example"))
+            #expect(member(try await scene.json("hosts", "show", "a.example"), "paused") == true)
+            #expect(try await scene.run("hosts", "resume", "a.example").status == 0)
+            #expect(try await scene.run("flows", "pause", "mail/1 a").status == 0)
+            #expect(try await scene.run("flows", "ls").output.contains("mail/1 a"))
+            #expect(try await scene.run("flows", "drain", "mail/1 a").status == 0)
+            let session = try await scene.service.request(.post, "/v1/sessions", body: "{}").json
+            let id = try #require(member(session, "id", as: String.self))
+            #expect(try await scene.run("sessions").output.contains(id))
+            #expect(member(try await scene.json("sessions", "show", id), "id") == id)
+            let schedule = try await scene.service.request(
+                .post, "/v1/schedules", body: #"{"interval": 3600, "job": {"request": "data:,x"}}"#
+            ).json
+            let scheduleID = try #require(member(schedule, "id", as: String.self))
+            #expect(try await scene.run("schedules").output.contains("every 3600 s"))
+            #expect(try await scene.run("schedules", "run", scheduleID).status == 0)
+            #expect(try await scene.run("schedules", "pause", scheduleID).status == 0)
+            let questions = try await scene.run("questions")
+            #expect(questions.status == 0 && questions.errors.contains("No job waits"))
+            #expect(try await scene.run("webhooks", "endpoints").status == 0)
+            #expect(try await scene.run("webhooks", "deliveries", "--state", "pending").status == 0)
+
+            _ = try await scene.json("jobs", "submit", origin.url("/cached"), "--wait", "30")
+            let explained = try await scene.run("cache", "explain", origin.url("/cached"))
+            #expect(explained.output.contains("hit"), "\(explained)")
+            #expect(member(try await scene.json("cache", "purge", "--all"), "removed") == 1)
+            #expect(try await scene.run("cache", "explain", origin.url("/cached")).errors.contains("Nothing is cached"))
+
+            let top = try await scene.run("top", "-n", "2", "-i", "0.1")
+            #expect(
+                top.status == 0 && top.output.split(separator: "\n").count == 2 && top.output.contains(" queued=0 "))
+            #expect(!top.output.contains("\u{1B}"))
+        }
+    }
+
+    @Test func `a question is answered, and its job goes on`() async throws {
+        try await Scene.with { scene, origin in
+            let job = try await scene.service.submit(origin.url("/a"), asking: #"["didReceiveResponse"]"#)
+            let question = try #require(
+                member(try await scene.service.question(of: job), "id", as: String.self))
+            #expect(try await scene.run("questions").output.contains(question))
+            let answer = try await scene.run("questions", "answer", question, "allow")
+            #expect(answer.status == 0, "\(answer.errors)")
+            #expect(member(try await scene.service.end(of: job), "state") == "succeeded")
+        }
+    }
+
+    @Test func `completions are put where the shell looks for them`() async throws {
+        let directory = try TemporaryDirectory()
+        for (shell, file) in [
+            ("bash", ".local/share/bash-completion/completions/fetchd"),
+            ("zsh", ".local/share/zsh/site-functions/_fetchd"),
+            ("fish", ".config/fish/completions/fetchd.fish"),
+        ] {
+            let end = try await ProgramEnd.of(
+                ["completions", "install"], ["HOME": directory.path, "SHELL": "/bin/\(shell)", "PATH": "/usr/bin:/bin"])
+            #expect(end.status == 0 && end.output == "\(directory.path)/\(file)\n", "\(end.errors)")
+            let script = try String(contentsOfFile: "\(directory.path)/\(file)", encoding: .utf8)
+            #expect(script.contains("webhooks") && script.contains("top"))
+        }
+        let bash = "\(directory.path)/.local/share/bash-completion/completions/fetchd"
+        try await Program.run(["/bin/bash", "-n", bash])
+        #expect(
+            try await ProgramEnd.of(["completions", "install"], ["HOME": directory.path, "SHELL": "sh"]).status == 78)
+    }
+
+    @Test func `the doctor finds a sound service sound, and says what is wrong of another`() async throws {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            var environment = place.environment
+            environment["SERVER_PORT"] = service.base.split(separator: ":").last.map { String($0) }
+            let sound = try await ProgramEnd.of(["doctor"], environment)
+            #expect(sound.output.contains("where a service runs") && sound.output.contains("clock: as the database's"))
+            #expect(
+                sound.output.contains("schema: up to date") && sound.output.contains("what must hold of all jobs does"))
+            // The disk of the tests may be full.
+            #expect(sound.status == 0 || sound.output.contains("WRONG  disk"), "\(sound.output)")
+            #expect(try await service.stop() == 0)
+            let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno")
+            environment["SERVER_PORT"] = "\(origin.port)"
+            environment["DATABASE_URL"] = "postgresql://127.0.0.1:1/none"
+            let wrong = try await ProgramEnd.of(["doctor"], environment)
+            #expect(wrong.status == 69 && wrong.output.contains("WRONG  address: another program has the port"))
+            #expect(wrong.errors.contains("the database cannot be reached"))
+        }
+    }
+}
