@@ -1,16 +1,21 @@
 import ArgumentParser
 import FetchEngine
+import FetchJobs
+import Foundation
 import Glibc
 
 /// `fetchd get URL`: one load through the engine, with no server and no database.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Fetch one URL, without a server and without a database.",
+        abstract: "Fetch URLs, without a server and without a database.",
         discussion: """
             The body goes to standard output, or with -o to a file that appears under its name only when it is \
             complete. Redirects are followed. An HTTP error status is an answer like any other, unless --fail says \
-            otherwise. A progress bar is shown while a terminal is there to show it and the body goes elsewhere.
+            otherwise. A progress bar is shown while a terminal is there to show it and the body goes elsewhere. Options
+            are spelt as curl's where it has them. A URL without a scheme is https, and http on this machine: for
+            localhost and loopback addresses. Several URLs are fetched one after the other; the exit code is that of \
+            the last that failed.
 
             EXAMPLES:
               fetchd get https://example.com/
@@ -18,14 +23,17 @@ struct GetCommand: AsyncParsableCommand {
               fetchd get -i --no-follow http://example.com/old
               fetchd get -X PUT -H 'Content-Type: text/plain' -d @note https://example.com/n
               fetchd get --json https://example.com/ | jq .response.status
+              fetchd get -O -C - --retry 5 https://example.com/big.iso
+              fetchd get -F title=Holiday -F picture=@beach.jpg https://example.com/albums
+              fetchd get -u ada https://example.com/private
 
             EXIT CODES:
             \(GetExitCode.table)
             """
     )
 
-    @Argument(help: "The URL: http or https, with its scheme.")
-    var url: String
+    @Argument(help: ArgumentHelp("The URLs: http or https.", valueName: "url"))
+    var urls: [String]
 
     @Option(
         name: .shortAndLong, help: ArgumentHelp("Write the body to this file; - is standard output.", valueName: "file")
@@ -51,6 +59,69 @@ struct GetCommand: AsyncParsableCommand {
             "The request body; @file sends a file as it is, @- standard input. Several are joined with &.",
             valueName: "data"))
     var data: [String] = []
+
+    @Option(
+        name: [.customShort("F"), .customLong("form")],
+        help: ArgumentHelp(
+            "A part of a form that may have files: name=value, name=@file, name=<file. May be repeated.",
+            valueName: "part"))
+    var form: [String] = []
+
+    @Option(
+        name: [.customShort("T"), .customLong("upload-file")],
+        help: ArgumentHelp(
+            "Put this file; - is standard input. Below a URL that ends with a slash it keeps its name.",
+            valueName: "file"))
+    var upload: String?
+
+    @Flag(name: [.customShort("I"), .customLong("head")], help: "Ask for the head alone, and write it.")
+    var head = false
+
+    @Option(
+        name: [.customShort("C"), .customLong("continue-at")],
+        help: ArgumentHelp("Go on where the file of -o or -O ends; always written -C -.", valueName: "-"))
+    var continueAt: String?
+
+    @Option(
+        name: [.customShort("u"), .customLong("user")],
+        help: ArgumentHelp(
+            "Who is named to the server when it asks. Without a password it is asked for; one that is given can be seen "
+                + "by other users of the machine.",
+            valueName: "user:password"))
+    var user: String?
+
+    @Option(
+        name: [.customShort("x"), .customLong("proxy")],
+        help: ArgumentHelp(
+            "The proxy to go through: http, https, socks4, socks4a, socks5 or socks5h.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("Trust the authorities in this file of PEM, and no others.", valueName: "file"))
+    var authorities: String?
+
+    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Refused: certificates are always verified.")
+    var insecure = false
+
+    @Option(help: ArgumentHelp("Try again so often when it may help, with growing waits.", valueName: "count"))
+    var retry = 0
+
+    @Option(
+        help: ArgumentHelp("The most bytes a second each way, such as 500k or 2M.", valueName: "rate"))
+    var limitRate: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the body has to be, sha256:… or sha512:… in hexadecimal; a file of another is not kept.",
+            valueName: "digest"))
+    var checksum: String?
+
+    @Flag(name: .shortAndLong, help: "Show neither a progress bar nor errors.")
+    var silent = false
+
+    @Flag(name: [.customShort("S"), .customLong("show-error")], help: "Show errors even with --silent.")
+    var showError = false
 
     @Flag(name: .shortAndLong, help: "Write the status line and the header fields before the body.")
     var include = false
@@ -81,6 +152,35 @@ struct GetCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !follow || !noFollow else { throw ValidationError("--follow and --no-follow exclude each other.") }
+        guard !insecure else {
+            throw ValidationError(
+                "--insecure is refused: whoever is on the way could answer for the server, and read what is sent to it. "
+                    + "Trust its authority by --cacert FILE instead.")
+        }
+        guard !urls.isEmpty else { throw ValidationError("Give a URL.") }
+        guard urls.count == 1 || output == nil || output == "-" else {
+            throw ValidationError("--output is the file of one URL; with several use --remote-name.")
+        }
+        guard continueAt == nil || continueAt == "-" else {
+            throw ValidationError("--continue-at is followed by -: where to go on is told by the file.")
+        }
+        guard continueAt == nil || remoteName || (output ?? "-") != "-" else {
+            throw ValidationError("--continue-at needs the file that it goes on with: --output or --remote-name.")
+        }
+        guard continueAt == nil || !include else {
+            throw ValidationError("--continue-at and --include exclude each other.")
+        }
+        guard 0...100 ~= retry else { throw ValidationError("--retry is from 0 to 100.") }
+        guard limitRate.map({ SizeText.bytes($0) != nil }) ?? true else {
+            throw ValidationError("--limit-rate is a number of bytes, such as 500k or 2M.")
+        }
+        guard checksum == nil || digest != nil else {
+            throw ValidationError("--checksum is sha256: or sha512: and the digest in hexadecimal.")
+        }
+        guard checksum == nil || urls.count == 1 else { throw ValidationError("--checksum is for one URL.") }
+        guard proxy.map({ Proxy($0) != nil }) ?? true else {
+            throw ValidationError("--proxy names no proxy; one is such as http://proxy.example:3128.")
+        }
         guard output == nil || !remoteName else {
             throw ValidationError("--output and --remote-name exclude each other.")
         }
@@ -98,8 +198,10 @@ struct GetCommand: AsyncParsableCommand {
     /// Finds errors of the request while the usage of this command can still be shown beside them.
     private func validateRequest() throws {
         do {
-            guard try URLRecord(url).isHTTP else { throw ValidationError("The URL is neither http nor https.") }
-            try GetRequest(method: method, headers: headers).validate()
+            for url in urls {
+                guard try GetTarget.url(url).isHTTP else { throw ValidationError("The URL is neither http nor https.") }
+            }
+            try wanted.validate()
         } catch let failure as URLRecord.Failure {
             throw ValidationError(failure.message)
         } catch GetRequest.Fault.usage(let message) {
@@ -110,35 +212,100 @@ struct GetCommand: AsyncParsableCommand {
     func run() async throws {
         // Writing to a pipe without a reader is an error to handle, and must not end the process by a signal.
         signal(SIGPIPE, SIG_IGN)
-        let load = GetLoad(
-            request: try request(), configuration: sessionConfiguration(), destination: destination,
-            includesHead: include, reportsJSON: json, failsOnStatus: fail,
-            progress: ProgressBar.Style(bodyGoesTo: destination))
-        let code = await load.run()
+        let login = try login()
+        let configuration = try sessionConfiguration()
+        var code = GetExitCode.success
+        for url in urls {
+            let end = try await load(url, login, configuration).run()
+            if end != .success { code = end }
+            if end == .interrupted || end == .terminated { break }
+        }
         guard code == .success else { throw ExitCode(code.rawValue) }
     }
 
-    private var destination: BodyDestination {
+    private func load(
+        _ text: String, _ login: String?, _ configuration: SessionConfiguration
+    ) throws -> GetLoad {
+        var request = try request(text, login)
+        let destination = destination(request.url)
+        if case .resumed(let file) = destination { file.narrow(&request) }
+        var load = GetLoad(
+            request: request, configuration: configuration, destination: destination,
+            includesHead: include || head && !json, reportsJSON: json, failsOnStatus: fail,
+            progress: silent || head ? nil : ProgressBar.Style(bodyGoesTo: destination))
+        load.bytesPerSecond = limitRate.flatMap(SizeText.bytes)
+        load.checksum = digest
+        load.retries = retry
+        load.isSilent = silent && !showError
+        return load
+    }
+
+    private func destination(_ url: URLRecord) -> BodyDestination {
+        let file = output.flatMap { $0 == "-" ? nil : $0 }
+        if continueAt != nil { return .resumed(ResumedFile(path: file ?? GetTarget.fileName(of: url))) }
         if remoteName { return .remoteName }
-        if let output, output != "-" { return .file(output) }
+        if let file { return .file(file) }
         return json ? .nowhere : .standardOutput
+    }
+
+    /// `user:password`; the password is asked for where it is not given.
+    private func login() throws -> String? {
+        guard let user else { return nil }
+        guard !user.contains(":") else {
+            printError(
+                "fetchd: Other users of the machine can see the password among the arguments; give -u user alone.")
+            return user
+        }
+        guard let password = Terminal.secret("Password of \(TerminalText.plain(user)): ") else {
+            throw exit(.usage, "There is no terminal to ask for the password of \(user).")
+        }
+        return "\(user):\(password)"
+    }
+
+    /// As a field of a message states it (RFC 9530); nil when there is none, or none that can be read.
+    private var digest: DigestClaim? {
+        guard let match = checksum?.wholeMatch(of: /(sha256|sha512):((?:[0-9A-Fa-f]{2})+)/) else { return nil }
+        let digits = Array(match.2.utf8)
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { index in
+            UInt8(String(decoding: digits[index...(index + 1)], as: UTF8.self), radix: 16)
+        }
+        guard bytes.count == (match.1 == "sha256" ? 32 : 64) else { return nil }
+        let name = match.1 == "sha256" ? "sha-256" : "sha-512"
+        return DigestClaim(fields: ["\(name)=:\(Data(bytes).base64EncodedString()):"])
     }
 
     private var policy: TargetPolicy { publicOnly ? .publicOnly : .unrestricted }
 
-    private func sessionConfiguration() -> SessionConfiguration {
+    private func sessionConfiguration() throws -> SessionConfiguration {
         var configuration = SessionConfiguration.ephemeral
         configuration.redirects = RedirectConfiguration(policy: noFollow ? .return : .follow, maximum: maxRedirects)
         configuration.targetPolicy = policy
         configuration.timeoutIntervalForResource = maxTime.map { .seconds($0) }
         if let connectTimeout { configuration.connectTimeout = .seconds(connectTimeout) }
+        if let proxy, let proxy = Proxy(proxy) {
+            configuration.proxies = ProxyConfiguration(rules: [.init(routes: [.proxy(proxy)])])
+        }
+        if let authorities {
+            guard let pem = try? Data(contentsOf: URL(filePath: authorities)) else {
+                throw exit(.cannotRead, "\(authorities) cannot be read.")
+            }
+            configuration.tls.anchors = .pem(Array(pem))
+        }
         return configuration
     }
 
-    private func request() throws -> Request {
+    /// What is asked of each URL.
+    private var wanted: GetRequest {
+        GetRequest(method: method, headers: headers, data: data, form: form, upload: upload, isHead: head)
+    }
+
+    private func request(_ text: String, _ login: String?) throws -> Request {
         do {
-            let target = try TargetGuard(policy: policy).target(url)
-            return try GetRequest(method: method, headers: headers, data: data).request(for: target)
+            var url = try GetTarget.url(text)
+            if let upload { url = try GetTarget.url(url, putting: upload) }
+            var target = try TargetGuard(policy: policy).target(url.description)
+            if let login { target = try GetTarget.url(target, for: login) }
+            return try wanted.request(for: target)
         } catch let refusal as TargetRefusal {
             throw exit(.refusedTarget, refusal.message)
         } catch GetRequest.Fault.usage(let message) {

@@ -1,12 +1,14 @@
 import FetchEngine
 
 /// Where a body goes, as the options say.
-enum BodyDestination: Sendable, Equatable {
+enum BodyDestination: Sendable {
     case standardOutput
     case file(String)
     /// A file in the working directory, named by the response.
     case remoteName
     case nowhere
+    /// A file of which a part may be there.
+    case resumed(ResumedFile)
 
     /// Opens the place for the body of a response.
     func open(for response: Response) throws(OutputError) -> BodySink {
@@ -15,6 +17,8 @@ enum BodyDestination: Sendable, Equatable {
         case .file(let path): .file(try FileOutput(path: path))
         case .remoteName: .file(try FileOutput(path: Self.fileName(response.suggestedFilename)))
         case .nowhere: .nowhere
+        case .resumed(let file):
+            .file(try FileOutput(goingOn: file.path, at: file.verdict(response) == .append ? file.bytes : 0))
         }
     }
 

@@ -21,6 +21,20 @@ struct FileOutput: Sendable {
         guard descriptor >= 0 else { throw .last(path) }
     }
 
+    /// A file that is written where it is, and of which what has come stays when the rest does not.
+    ///
+    /// - Parameter offset: Where writing begins; what lies behind goes.
+    init(goingOn path: String, at offset: Int64) throws(OutputError) {
+        self.path = path
+        temporaryPath = nil
+        descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw .last(path) }
+        guard ftruncate(descriptor, off_t(offset)) == 0, lseek(descriptor, 0, SEEK_END) == offset else {
+            close(descriptor)
+            throw .last(path)
+        }
+    }
+
     mutating func write(_ bytes: [UInt8]) throws(OutputError) {
         var position = 0
         while position < bytes.count {

@@ -15,11 +15,13 @@ enum GetExitCode: Int32, Error, CaseIterable {
     case cannotWrite = 23
     case cannotRead = 26
     case timedOut = 28
+    case cannotResume = 33
     case tlsHandshake = 35
     case tooManyRedirects = 47
     case connectionLost = 56
     case certificate = 60
     case tooLarge = 63
+    case badChecksum = 97
     case interrupted = 130
     case terminated = 143
 
@@ -37,11 +39,13 @@ enum GetExitCode: Int32, Error, CaseIterable {
         case .cannotWrite: "the output could not be written"
         case .cannotRead: "the request body could not be read"
         case .timedOut: "a timeout ran out"
+        case .cannotResume: "the server cannot go on where the file ends"
         case .tlsHandshake: "the TLS handshake failed"
         case .tooManyRedirects: "too many redirects"
         case .connectionLost: "the connection was lost"
         case .certificate: "the server's certificate is not valid"
         case .tooLarge: "the answer is larger than allowed"
+        case .badChecksum: "the body is not the one that --checksum names"
         case .interrupted: "interrupted (SIGINT)"
         case .terminated: "terminated (SIGTERM)"
         }

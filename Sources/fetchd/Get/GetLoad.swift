@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import Foundation
 import Glibc
 import HTTPTypes
 import UnixSignals
@@ -14,21 +15,83 @@ struct GetLoad: Sendable {
     let failsOnStatus: Bool
     /// `nil` draws nothing.
     let progress: ProgressBar.Style?
+    /// The most bytes a second, each way; nil for any number.
+    var bytesPerSecond: Int64?
+    /// What the body has to be; nil for anything.
+    var checksum: DigestClaim?
+    /// How often it is tried again when it fails in a way that may pass.
+    var retries = 0
+    /// Says nothing but what was asked for.
+    var isSilent = false
 
     /// The result of the transfer.
     private enum End {
         case delivered(bytes: Int64, path: String?)
         case refusedStatus(Int)
+        /// The server is busy; it may say for how long.
+        case busy(Int, after: Duration?)
+        case cannotResume(Int)
+        case isComplete
+        case wrongChecksum
         case failed(any Error)
         case signalled(GetExitCode)
     }
 
-    /// Runs the load; tells failures on standard error.
+    /// Statuses that may be gone with the next try.
+    private static let transientStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    private static let backoff = RetryPolicy.Backoff(initial: .seconds(1), maximum: .seconds(600), jitter: 0)
+
+    /// Runs the load, again where that may help; tells failures on standard error.
     func run() async -> GetExitCode {
-        let task = Session(configuration: configuration).dataTask(with: request)
-        let startedAt = Timestamp.now
-        let end = await firstEnd(of: task)
-        if let message = message(end) { printError("fetchd: " + TerminalText.plain(message)) }
+        let session = Session(configuration: configuration)
+        var tries = 0
+        while true {
+            let task = session.dataTask(with: request)
+            if let bytesPerSecond { task.maximumBytesPerSecond = bytesPerSecond }
+            let startedAt = Timestamp.now
+            let end = await firstEnd(of: task, mayRetry: tries < retries)
+            guard tries < retries, let wait = wait(after: end, tries: tries) else {
+                return await tell(end, of: task, startedAt: startedAt)
+            }
+            tries += 1
+            if let message = message(end), !isSilent {
+                printError(
+                    "fetchd: " + TerminalText.plain(message)
+                        + " Try \(tries) of \(retries) in \(wait.components.seconds) s.")
+            }
+            if await pause(wait) { return .interrupted }
+        }
+    }
+
+    /// How long to wait before another try; nil when another one is of no use, or would send bytes twice.
+    private func wait(after end: End, tries: Int) -> Duration? {
+        switch end {
+        case .busy(_, let asked): asked ?? Self.backoff.wait(after: tries, random: 0)
+        case .failed(let error as LoadError) where error.code.isTransient && mayBegin:
+            Self.backoff.wait(after: tries, random: 0)
+        default: nil
+        }
+    }
+
+    /// What was written may be written again; to standard output it is gone.
+    private var mayBegin: Bool { if case .standardOutput = destination { false } else { true } }
+
+    /// - Returns: Whether a signal came first.
+    private func pause(_ wait: Duration) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try? await Task.sleep(for: wait)
+                return false
+            }
+            group.addTask { await signalled() != nil }
+            let first = await group.next() ?? false
+            group.cancelAll()
+            return first
+        }
+    }
+
+    private func tell(_ end: End, of task: DataTask, startedAt: Timestamp) async -> GetExitCode {
+        if let message = message(end), !isSilent { printError("fetchd: " + TerminalText.plain(message)) }
         if case .signalled(let code) = end { return code }
         guard reportsJSON else { return code(end) }
         do {
@@ -40,9 +103,9 @@ struct GetLoad: Sendable {
     }
 
     /// Runs transfer, signal watch and progress side by side; the first two end all three.
-    private func firstEnd(of task: DataTask) async -> End {
+    private func firstEnd(of task: DataTask, mayRetry: Bool) async -> End {
         await withTaskGroup(of: End?.self) { group in
-            group.addTask { await transfer(task) }
+            group.addTask { await transfer(task, mayRetry: mayRetry) }
             group.addTask { await signalled() }
             if let progress { group.addTask { await show(task, style: progress) } }
             var end: End?
@@ -52,9 +115,20 @@ struct GetLoad: Sendable {
         }
     }
 
-    private func transfer(_ task: DataTask) async -> End {
+    private func transfer(_ task: DataTask, mayRetry: Bool) async -> End {
         do {
             let response = try await task.response()
+            let status = response.status.code
+            if mayRetry, Self.transientStatuses.contains(status) { return .busy(status, after: response.retryAfter()) }
+            if case .resumed(let file) = destination {
+                switch file.verdict(response) {
+                case .append: break
+                case .startAnew:
+                    if file.bytes > 0, !isSilent { printError("fetchd: The server sends all of it again.") }
+                case .isComplete: return .isComplete
+                case .refuse: return .cannotResume(status)
+                }
+            }
             if failsOnStatus, response.status.code >= 400 { return .refusedStatus(response.status.code) }
             return try await deliver(response, of: task)
         } catch {
@@ -66,17 +140,37 @@ struct GetLoad: Sendable {
     private func deliver(_ response: Response, of task: DataTask) async throws -> End {
         var sink = try destination.open(for: response)
         var bytes: Int64 = 0
+        var checksum = checksum
         do {
+            if case .resumed(let file) = destination, file.verdict(response) == .append, checksum != nil {
+                try Self.read(file) { checksum?.update($0) }
+            }
             if includesHead { try await sink.write(Array(ResponseHead.text(response).utf8)) }
             for try await chunk in task.body {
                 try await sink.write(chunk)
                 bytes += Int64(chunk.count)
+                checksum?.update(chunk)
+            }
+            if let checksum, !checksum.isTrue {
+                sink.abandon()
+                return .wrongChecksum
             }
             try sink.commit()
             return .delivered(bytes: bytes, path: sink.path)
         } catch {
             sink.abandon()
             throw error
+        }
+    }
+
+    /// What of a file is there already.
+    private static func read(_ file: ResumedFile, _ take: ([UInt8]) -> Void) throws {
+        let handle = try FileHandle(forReadingFrom: URL(filePath: file.path))
+        defer { try? handle.close() }
+        var left = file.bytes
+        while left > 0, let data = try handle.read(upToCount: Int(min(left, 1 << 20))), !data.isEmpty {
+            take(Array(data))
+            left -= Int64(data.count)
         }
     }
 
@@ -110,8 +204,10 @@ struct GetLoad: Sendable {
 
     private func code(_ end: End) -> GetExitCode {
         switch end {
-        case .delivered: .success
-        case .refusedStatus: .status
+        case .delivered, .isComplete: .success
+        case .refusedStatus, .busy: .status
+        case .cannotResume(let status): status >= 400 && status != 416 ? .status : .cannotResume
+        case .wrongChecksum: .badChecksum
         case .signalled(let code): code
         case .failed(let error as LoadError): GetExitCode(error.code)
         case .failed(is OutputError): .cannotWrite
@@ -122,7 +218,11 @@ struct GetLoad: Sendable {
     private func message(_ end: End) -> String? {
         switch end {
         case .delivered, .signalled: nil
-        case .refusedStatus(let status): "The server answered with status \(status)."
+        case .refusedStatus(let status), .busy(let status, _): "The server answered with status \(status)."
+        case .cannotResume(let status):
+            "The server does not go on where the file ends; it answered with status \(status)."
+        case .isComplete: "The file is complete already."
+        case .wrongChecksum: "The body is not the one that --checksum names."
         case .failed(let error as LoadError):
             error.message + (error.failingURL.map { " (\($0.redacted))" } ?? "")
                 + (error.underlying.map { " [\($0)]" } ?? "")
@@ -136,7 +236,7 @@ struct GetLoad: Sendable {
         switch end {
         case .delivered(let bytes, let path): (report.bodyBytes, report.path) = (bytes, path)
         case .failed(let error): report.error = error as? LoadError
-        case .refusedStatus, .signalled: break
+        case .refusedStatus, .busy, .cannotResume, .isComplete, .wrongChecksum, .signalled: break
         }
         return report.json + [UInt8(ascii: "\n")]
     }

@@ -6,6 +6,13 @@ enum Terminal {
 
     static func erase() { write("\r\u{1B}[K") }
 
+    /// Asks for a secret, which is not shown while it is typed; nil where nobody can be asked.
+    static func secret(_ prompt: String) -> String? {
+        guard isatty(STDIN_FILENO) == 1, let text = getpass(prompt) else { return nil }
+        defer { memset(text, 0, strlen(text)) }
+        return String(cString: text)
+    }
+
     /// A failure to write here cannot be reported anywhere.
     private static func write(_ text: String) {
         let bytes = Array(text.utf8)
@@ -18,7 +25,7 @@ extension ProgressBar.Style {
     init?(bodyGoesTo destination: BodyDestination) {
         let bodyIsElsewhere: Bool
         switch destination {
-        case .file, .remoteName, .nowhere: bodyIsElsewhere = true
+        case .file, .remoteName, .nowhere, .resumed: bodyIsElsewhere = true
         case .standardOutput: bodyIsElsewhere = FileStatus(descriptor: STDOUT_FILENO)?.isRegular == true
         }
         guard bodyIsElsewhere, isatty(STDERR_FILENO) == 1, Self.environment("TERM") != "dumb" else { return nil }
