@@ -246,22 +246,6 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         return state.withLock { $0.bodies[id] }
     }
 
-    package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
-        try check()
-        return state.withLock { state in
-            let jobs = state.jobs.values.filter { $0.tenant == tenant }
-            return Overview(
-                counts: Dictionary(jobs.map { ($0.state, 1) }, uniquingKeysWith: +),
-                oldestQueuedAt: jobs.filter { $0.state == .queued }.map(\.createdAt).min(),
-                answers: Dictionary(
-                    jobs.compactMap { $0.attempts.last?.status }.filter { (400..<600).contains($0) }
-                        .map { ($0 / 100, 1) }, uniquingKeysWith: +),
-                failures: jobs.filter { $0.state == .failed }.sorted { $0.id > $1.id }.prefix(10)
-                    .map { Self.summary($0, state.specs[$0.id]) }
-            )
-        }
-    }
-
     package func statistics(of tenant: Tenant.ID, since time: Timestamp) async throws(StoreError) -> JobStatistics {
         try check()
         return state.withLock { state in

@@ -52,9 +52,6 @@ package protocol JobStore: Sendable {
 
     /// Where the body of a finished job is, or nil when the tenant has no such job or it has no body.
     func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody?
-
-    /// The contents of the first page of the dashboard.
-    func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview
 }
 
 extension JobStore {
@@ -166,29 +163,5 @@ package struct JobPage: Sendable {
     /// The page of a list, from jobs that it may have in the order of the list.
     package func cut<Element>(_ jobs: [Element]) -> [Element] {
         if case .before = place { Array(jobs.suffix(limit)) } else { Array(jobs.prefix(limit)) }
-    }
-}
-
-/// A tenant's jobs at a glance.
-package struct Overview: Sendable {
-    /// Jobs by state: those that wait or run now, and those that ended in the last 24 hours.
-    package let counts: [JobState: Int64]
-    package let oldestQueuedAt: Timestamp?
-    /// Jobs of the last 24 hours whose response has a status from 400 to 599, by its first digit; together no more than
-    /// ``maximumAnswers``.
-    package let answers: [Int: Int64]
-    /// The newest failures, newest first.
-    package let failures: [JobSummary]
-
-    /// So many are counted, so that it takes a bounded time.
-    package static let maximumAnswers = 10_000
-
-    package init(
-        counts: [JobState: Int64], oldestQueuedAt: Timestamp?, answers: [Int: Int64], failures: [JobSummary]
-    ) {
-        self.counts = counts
-        self.answers = answers
-        self.oldestQueuedAt = oldestQueuedAt
-        self.failures = failures
     }
 }

@@ -37,49 +37,6 @@ extension PostgresJobStore {
         filter.isPlain ? list(of: tenant, state: filter.state, page) : search(of: tenant, filter, page)
     }
 
-    package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
-        try await StoreError.wrap {
-            let waiting = try await client.of(tenant).query(Self.waiting(of: tenant))
-            let ended = try await client.of(tenant).query(
-                """
-                -- jobs.overviewOfEnded
-                SELECT state, sum(jobs)::bigint
-                FROM job_counts
-                WHERE tenant_id = \(tenant) AND minute > now() - interval '24 hours'
-                GROUP BY state
-                """
-            )
-            let answers = try await client.of(tenant).query(
-                """
-                -- jobs.overviewOfAnswers
-                SELECT status / 100, count(*)
-                FROM (
-                    SELECT status
-                    FROM results
-                    WHERE tenant_id = \(tenant) AND status >= 400 AND status < 600
-                        AND job_id >= \(Job.ID(earliestAt: Timestamp.now.advanced(by: .seconds(-86_400))))
-                    LIMIT \(Overview.maximumAnswers)
-                ) AS answer
-                GROUP BY 1
-                """
-            )
-            var counts: [JobState: Int64] = [:]
-            for row in Array(ended) + Array(waiting) {
-                counts[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
-            }
-            let queued = try waiting.first { try $0.decode(JobState.self, at: 0) == .queued }
-            return Overview(
-                counts: counts,
-                oldestQueuedAt: try queued?.decode(at: 2),
-                answers: Dictionary(
-                    uniqueKeysWithValues: try answers.map {
-                        (Int(try $0.decode(Int32.self, at: 0)), try $0.decode(Int64.self, at: 1))
-                    }),
-                failures: try await jobs(of: tenant, state: .failed, page: JobPage(limit: 10))
-            )
-        }
-    }
-
     /// The jobs nearest to where the page before ended, walking one index from there.
     private static func list(of tenant: Tenant.ID, state: JobState?, _ page: JobPage) -> Query {
         let (place, order) = (page.place.condition(on: "job_id"), page.place.order)

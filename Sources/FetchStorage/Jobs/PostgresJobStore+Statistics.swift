@@ -21,13 +21,13 @@ extension PostgresJobStore: StatisticsStore {
         }
     }
 
-    /// The number of a tenant's jobs in each state that is not final, and since when the first of them waits.
-    static func waiting(of tenant: Tenant.ID) -> Query {
+    /// The number of a tenant's jobs in each state that is not final.
+    private static func waiting(of tenant: Tenant.ID) -> Query {
         """
-        -- jobs.overview
-        SELECT state, count(*), min(run_at)
+        -- jobs.waitingByState
+        SELECT state, count(*)
         FROM (
-            SELECT \(Query.jobState) AS state, q.run_at
+            SELECT \(Query.jobState) AS state
             FROM queue q, (SELECT NULL::text AS state) r
             WHERE q.tenant_id = \(tenant)
         ) AS job

@@ -179,10 +179,6 @@ package struct EphemeralJobStore: JobStore {
             location: .inline(body), bytes: summary.bytes, digest: summary.digest, contentType: type?.field)
     }
 
-    package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
-        try await stored.overview(of: tenant)
-    }
-
     /// Refuses a job of a session that is in the memory of another node; called only for unknown ids.
     private func refuseElsewhere(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) {
         var page = SessionPage(limit: 1000)

@@ -70,7 +70,8 @@ import Testing
             #expect(waiting.map(\.id) == [job.id])
             #expect(
                 try await fixture.store().jobs(of: fixture.tenant, state: .running, page: JobPage(limit: 9)).isEmpty)
-            #expect(try await fixture.store().overview(of: fixture.tenant).counts[.awaitingDecision] == 1)
+            let figures = try await PostgresFiguresStore(client: fixture.database.client).figures(of: fixture.tenant)
+            #expect(figures.current[.awaitingDecision] == 1 && figures.openQuestions == 1)
             _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
             let going = try await fixture.store().job(job.id, of: fixture.tenant)
             #expect(going?.state == .running && going?.waitingFor == nil)

@@ -118,17 +118,6 @@ package enum JobStoreContract {
                 + compare("host", try await found { $0.host = "other.example" }, [])
                 + compare("both", try await found { ($0.host, $0.state) = ("origin.example", .queued) }, [ids[2]])
         },
-        Clause("the overview counts jobs by what they are, and shows the last failures") { subject in
-            let ids = try await subject.enqueue("", "", "", #", "runAt": "2999-01-01T00:00:00Z""#)
-            var refused = JobOutcome.make()
-            refused.status = 503
-            try await subject.run(refused, .make(.failed))
-            let overview = try await subject.store.overview(of: subject.tenant)
-            return compare("counts", overview.counts, [.succeeded: 1, .failed: 1, .queued: 1, .scheduled: 1])
-                + compare("answers", overview.answers, [5: 1])
-                + compare("failures", overview.failures.map(\.id), [ids[1]])
-                + compare("waits", overview.oldestQueuedAt != nil, true)
-        },
     ]
 
     // MARK: Changing
