@@ -34,6 +34,10 @@ package struct Server: Service {
         package var schemes = OptionalSchemes()
         /// Which JSON Web Tokens are taken beside API keys; nil for none.
         package var tokens: TokenPolicy?
+        /// What the dashboard shows operators of the settings of this node.
+        package var settings: [ShownSetting] = []
+        /// The version of the program.
+        package var version = ""
         /// How long requests may go on when the server is asked to stop; then their connections are closed.
         var drainTimeout = Duration.seconds(10)
         /// Who may sign in to the dashboard by OpenID Connect; nil for nobody.
@@ -48,6 +52,7 @@ package struct Server: Service {
     package struct Ports: Sendable {
         package let jobs: any JobStore
         package let statistics: any StatisticsStore
+        package let figures: any FiguresStore
         package let sessions: any SessionStore
         package let snapshots: any SnapshotStore
         package let webhooks: any WebhookStore
@@ -97,6 +102,7 @@ package struct Server: Service {
         package init(
             jobs: any JobStore,
             statistics: any StatisticsStore,
+            figures: any FiguresStore,
             sessions: any SessionStore,
             snapshots: any SnapshotStore,
             webhooks: any WebhookStore,
@@ -140,6 +146,7 @@ package struct Server: Service {
         ) {
             self.jobs = jobs
             self.statistics = statistics
+            self.figures = figures
             self.sessions = sessions
             self.snapshots = snapshots
             self.webhooks = webhooks
@@ -267,9 +274,14 @@ package struct Server: Service {
             cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
             rules: ports.knownRules, egress: ports.knownEgress, defaults: ports.defaults, judge: ports.checkTarget)
         let answers = QuestionAnswers(questions: ports.questions, judge: ports.judge)
-        let actions = JobActionRoutes(jobs: ports.jobs, holds: holds)
+        let jobActions = JobActionRoutes(jobs: ports.jobs, holds: holds)
+        let schedules = ScheduleRoutes(
+            schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds)
+        let actions = DashboardActions(
+            jobs: jobActions, schedules: schedules, sessions: sessions, credentials: credentials,
+            settings: configuration.settings, version: configuration.version)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes
-            + actions.routes
+            + jobActions.routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes
             + forecast.routes
@@ -277,7 +289,7 @@ package struct Server: Service {
                 questions: ports.questions, asked: ports.askedQuestions, answers: answers, jobs: ports.jobs
             ).routes + QuestionActionRoute(answers: answers).routes
             + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
-            + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
+            + schedules.routes
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .flow).routes + QueueRoutes(limiters: ports.limiters).routes
             + TenantRoutes(tenants: ports.tenants, limits: ports.tenantLimits).routes
@@ -329,7 +341,7 @@ package struct Server: Service {
         _ authenticator: Authenticator,
         _ provider: IdentityProvider?,
         _ retrier: JobRetrier,
-        _ actions: JobActionRoutes
+        _ actions: DashboardActions
     ) -> [Route] {
         let templates = Templates()
         let dashboard = DashboardRoutes(

@@ -63,6 +63,13 @@ final class Browser: Sendable {
         }
     }
 
+    /// Shows pages as a screen of this size does; a window is never as narrow as a phone.
+    func resize(width: Int, height: Int) async throws {
+        let metrics = #"{"width": \#(width), "height": \#(height), "deviceScaleFactor": 1, "mobile": false}"#
+        _ = try await post(
+            "/goog/cdp/execute", #"{"cmd": "Emulation.setDeviceMetricsOverride", "params": \#(metrics)}"#)
+    }
+
     /// Checks a box, and waits until it is: a click is sent to a place, and what is there may still be moving.
     func check(_ selector: String) async throws {
         try await click(selector)

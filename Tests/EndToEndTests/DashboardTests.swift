@@ -135,9 +135,9 @@ import Testing
                 let hosts = try await browser.text("table")
                 #expect(hosts.contains("circuit open") && hosts.contains("503, Retry-After"))
                 #expect(hosts.contains("4 at once, 10 in 60 s, 65536 bytes/s"))
-                try await browser.type("slow.example", into: "#name")
-                try await browser.follow("form.card button")
-                #expect(try await browser.text("tbody").contains("slow.example paused"))
+                try await browser.type("slow.example", into: "section > form[action$=pause] input[name=name]")
+                try await browser.follow("section > form[action$=pause] button")
+                #expect(try await browser.text("tbody").contains("slow.example\npaused"))
                 try await keep(browser, as: "hosts")
 
                 try await browser.click(#"button[aria-label="Resume 127.0.0.1:\#(origin.port)"]"#)

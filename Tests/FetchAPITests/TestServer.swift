@@ -23,6 +23,7 @@ struct TestServer {
     let webhooks = MemoryWebhookStore()
     let schedules: MemoryScheduleStore
     let groups: MemoryGroupStore
+    let figures: MemoryFiguresStore
     let cookies = MemoryCookieCatalog()
     let cache = MemoryCacheStore()
     let credentials = MemoryCredentialCatalog()
@@ -47,6 +48,8 @@ struct TestServer {
     let traffic = MemoryTrafficStore()
     let metrics = MetricsRegistry()
     var provider: ProviderClient = { _ in throw StoreError(.failed, "There is no provider.") }
+    /// The settings that the dashboard shows.
+    var settings: [ShownSetting] = []
     let key: APIKey
     let token: APIKeyToken
 
@@ -57,6 +60,7 @@ struct TestServer {
         tenantLimits = KnownTenantLimits(standard: limits, store: tenants)
         schedules = MemoryScheduleStore(jobs: jobs)
         groups = MemoryGroupStore(jobs: jobs)
+        figures = MemoryFiguresStore(jobs: jobs)
         sessions = MemorySessionStore(jobs: jobs)
         catalog = MemoryBlobCatalog(jobs: jobs)
         limiters = MemoryLimiterStore(jobs: jobs)
@@ -77,6 +81,7 @@ struct TestServer {
     var configuration: Server.Configuration {
         var configuration = Server.Configuration()
         configuration.port = 0
+        configuration.settings = settings
         return configuration
     }
 
@@ -84,6 +89,7 @@ struct TestServer {
         Server.Ports(
             jobs: jobs,
             statistics: jobs,
+            figures: figures,
             sessions: sessions,
             snapshots: sessions,
             webhooks: webhooks,

@@ -14,6 +14,14 @@ package final class MemoryTenantStore: TenantStore {
         }
     }
 
+    /// A further tenant.
+    package func add(_ name: String) {
+        state.withLock { state in
+            let id = Tenant.ID(rawValue: Int64(state.count + 1))
+            state.append(TenantShare(tenant: Tenant(id: id, name: name)))
+        }
+    }
+
     package func tenants(after tenant: Tenant.ID?, limit: Int) async throws(StoreError) -> [TenantShare] {
         state.withLock { state in
             Array(state.filter { $0.tenant.id.rawValue > tenant?.rawValue ?? 0 }.prefix(limit))

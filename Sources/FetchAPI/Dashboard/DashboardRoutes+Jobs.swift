@@ -101,12 +101,12 @@ extension DashboardRoutes {
         of order: Order, _ tenant: Tenant.ID, isDryRun: Bool
     ) async throws -> JobActionRoutes.Outcome {
         guard let chosen = order.chosen else {
-            return try await actions.act(order.action, on: order.filter, of: tenant, isDryRun: isDryRun)
+            return try await actions.jobs.act(order.action, on: order.filter, of: tenant, isDryRun: isDryRun)
         }
         var found: [(id: Job.ID, state: JobState)] = []
         for id in chosen { if let job = try await jobs.job(id, of: tenant) { found.append((id, job.state)) } }
         var outcome = JobActionRoutes.Outcome()
-        try await actions.act(order.action, on: found, of: tenant, isDryRun: isDryRun, &outcome)
+        try await actions.jobs.act(order.action, on: found, of: tenant, isDryRun: isDryRun, &outcome)
         return outcome
     }
 
@@ -144,8 +144,8 @@ extension DashboardRoutes {
         let form = try query.oneOf("form", ExportForm.self) ?? .ndjson
         let response =
             switch form {
-            case .ndjson: try await actions.lines(of: filter, session.tenant, in: .job)
-            case .csv: try await actions.table(of: filter, session.tenant)
+            case .ndjson: try await actions.jobs.lines(of: filter, session.tenant, in: .job)
+            case .csv: try await actions.jobs.table(of: filter, session.tenant)
             }
         var headers = Response.pageHeaders
         headers[.contentType] = response.headers[.contentType]

@@ -11,8 +11,7 @@ struct DashboardRoutes: Sendable {
 
     let ports: Server.Ports
     let retrier: JobRetrier
-    /// Acts on many jobs, and exports them.
-    let actions: JobActionRoutes
+    let actions: DashboardActions
     let answers: QuestionAnswers
     let authenticator: Authenticator
     let gate: DashboardGate
@@ -34,10 +33,20 @@ struct DashboardRoutes: Sendable {
             frameRoutes,
             signInRoutes,
             openIDRoutes,
+            overviewRoutes,
             jobListRoutes,
             jobRoutes,
+            groupRoutes,
+            scheduleRoutes,
             Limiter.Kind.allCases.flatMap(limiterRoutes),
             questionRoutes,
+            sessionRoutes,
+            cookieRoutes,
+            credentialRoutes,
+            cacheRoutes,
+            webhookRoutes,
+            serviceRoutes,
+            keyRoutes,
             auditRoutes,
         ]
         return lists.flatMap(\.self)
@@ -47,7 +56,6 @@ struct DashboardRoutes: Sendable {
         [
             Route(.get, "/") { _ in Self.redirect(to: "/dashboard") },
             Route(.post, "/dashboard/theme", chooseTheme),
-            page(.get, "/dashboard", overview),
         ]
     }
 
@@ -105,13 +113,6 @@ struct DashboardRoutes: Sendable {
             )
             return page(.message, content, status: problem.code.status)
         }
-    }
-
-    // MARK: Pages
-
-    private func overview(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let overview = try await jobs.overview(of: session.tenant)
-        return page(.overview, OverviewPage(overview, frame: frame("Overview", call, session), now: .now))
     }
 
     // MARK: Answers

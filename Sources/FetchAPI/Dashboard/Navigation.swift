@@ -29,6 +29,8 @@ struct Navigation {
                 ("Overview", "/dashboard", "o"),
                 ("Jobs", "/dashboard/jobs", "j"),
                 ("Questions", "/dashboard/questions", "q"),
+                ("Groups", "/dashboard/groups", "g"),
+                ("Schedules", "/dashboard/schedules", "s"),
             ]
         ),
         (
@@ -36,12 +38,27 @@ struct Navigation {
             [
                 ("Hosts", "/dashboard/hosts", "h"),
                 ("Flows", "/dashboard/flows", "f"),
+                ("Webhooks", "/dashboard/webhooks", "w"),
+            ]
+        ),
+        (
+            "Stores",
+            [
+                ("Sessions", "/dashboard/sessions", "e"),
+                ("Cookies", "/dashboard/cookies", "c"),
+                ("Credentials", "/dashboard/credentials", "r"),
+                ("Cache", "/dashboard/cache", "b"),
             ]
         ),
         (
             "Service",
             [
+                ("Nodes", "/dashboard/nodes", "d"),
+                ("Tenants", "/dashboard/tenants", "t"),
+                ("Usage", "/dashboard/usage", "u"),
+                ("Keys", "/dashboard/keys", "k"),
                 ("Audit log", "/dashboard/audit", "a"),
+                ("System", "/dashboard/system", "y"),
                 ("API", "/docs", nil),
             ]
         ),

@@ -7,9 +7,8 @@ struct Templates: Sendable {
         case signIn, link, welcome
         case overview
         case jobs, bulk, job
-        case limiters
         case questions
-        case audit
+        case sheet, table, form, field
     }
 
     private let library: MustacheLibrary

@@ -27,6 +27,13 @@ struct Query: Sendable {
 
     var names: [String] { items.map(\.name) }
 
+    /// The parameters that have a value: a form of a page sends its empty fields too.
+    var withoutEmpty: Query {
+        var query = self
+        query.items.removeAll { $0.value.isEmpty }
+        return query
+    }
+
     subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
     /// A whole number in a range.

@@ -85,6 +85,23 @@ package struct CachedAnswer: Sendable {
     /// How many bytes the body has.
     package var bytes: Int64 { entry.bodyLength }
 
+    package var method: String { entry.key.method }
+
+    /// In canonical form.
+    package var url: String { entry.key.url }
+
+    package var status: Int { entry.response.status.code }
+
+    package var respondedAt: Timestamp { Timestamp(microseconds: entry.responseTime.microseconds) }
+
+    /// The fields that requests have to have alike to be given it.
+    package var varies: [String] { entry.selection.names }
+
+    /// The names and values of its fields.
+    package var fields: [(name: String, value: String)] {
+        entry.response.headerFields.map { ($0.name.rawName, $0.value) }
+    }
+
     /// As the origin named it.
     package var contentType: String? { entry.response.headerFields[.contentType] }
 
@@ -108,20 +125,49 @@ package struct CachedAnswer: Sendable {
             })
     }
 
-    /// Writes how a request would be answered that selects the response, and why.
-    package func explain(_ writer: inout JSONWriter, at now: UnixTime = .now) {
-        let times = entry.times(at: now)
-        write(&writer)
-        writer.member("age", times.age.seconds)
-        writer.member("freshnessLifetime", times.lifetime.seconds)
-        writer.member("isHeuristic", times.isHeuristic)
-        writer.member("requiresValidation", times.requiresValidation)
-        writer.member("hasValidator", entry.hasValidator)
-        writer.member("verdict", verdict(times))
+    /// What becomes of a request that selects the response.
+    package enum Verdict: String, Sendable {
+        /// It is given the response.
+        case hit
+        /// The origin is asked if the response is still good.
+        case revalidate
+        /// The origin is asked for another one.
+        case miss
     }
 
-    private func verdict(_ times: CacheEntry.Times) -> String {
-        if times.age < times.lifetime, !times.requiresValidation { return "hit" }
-        return entry.hasValidator ? "revalidate" : "miss"
+    /// How old it is, and how long it is good.
+    package struct Freshness: Sendable {
+        package let age: Duration
+        package let lifetime: Duration
+        /// The lifetime is an estimate: the response states none.
+        package let isHeuristic: Bool
+        /// It has to be confirmed each time it is used.
+        package let requiresValidation: Bool
+        /// The origin can be asked if it is still good.
+        package let hasValidator: Bool
+
+        package var verdict: Verdict {
+            if age < lifetime, !requiresValidation { return .hit }
+            return hasValidator ? .revalidate : .miss
+        }
+    }
+
+    package func freshness(at time: Timestamp) -> Freshness {
+        let times = entry.times(at: UnixTime(microseconds: time.microseconds))
+        return Freshness(
+            age: times.age, lifetime: times.lifetime, isHeuristic: times.isHeuristic,
+            requiresValidation: times.requiresValidation, hasValidator: entry.hasValidator)
+    }
+
+    /// Writes how a request would be answered that selects the response, and why.
+    package func explain(_ writer: inout JSONWriter, at now: Timestamp = .now) {
+        let freshness = freshness(at: now)
+        write(&writer)
+        writer.member("age", freshness.age.seconds)
+        writer.member("freshnessLifetime", freshness.lifetime.seconds)
+        writer.member("isHeuristic", freshness.isHeuristic)
+        writer.member("requiresValidation", freshness.requiresValidation)
+        writer.member("hasValidator", freshness.hasValidator)
+        writer.member("verdict", freshness.verdict.rawValue)
     }
 }

@@ -47,6 +47,19 @@ package struct StoredCredential: Sendable {
     /// The host it answers to.
     package var host: String { space.host }
 
+    /// The server or proxy, as an address.
+    package var address: String { "\(space.scheme)://\(space.host):\(space.port)" }
+
+    package var realm: String? { space.realm }
+
+    /// How the server wants to be convinced.
+    package var method: String { space.method.rawValue }
+
+    package var isForProxy: Bool { space.isProxy }
+
+    /// How long it is kept.
+    package var lifetime: String { persistence.rawValue }
+
     package func write(_ writer: inout JSONWriter) {
         writer.member("id", id.description)
         writer.member("protectionSpace", object: space.write)

@@ -31,6 +31,9 @@ extension JobRequest {
         writer.member("properties", properties)
     }
 
+    /// Method and URL as lists show them: without the query, which may hold secrets.
+    package var shown: String { "\(method.rawValue) \(url.description.prefix { $0 != "?" && $0 != "#" })" }
+
     /// The parts of the URLs of a job that are stored and shown.
     package var urlForm: URLForm { sensitive.contains(.query) ? .withoutQuery : .whole }
 

@@ -61,5 +61,5 @@ extension TimeZone {
     /// Its name in the IANA database, as ``JSONReader/timeZone()`` reads it.
     ///
     /// Foundation knows UTC and answers to that name, but calls it GMT.
-    var ianaName: String { identifier == "GMT" ? "UTC" : identifier }
+    package var ianaName: String { identifier == "GMT" ? "UTC" : identifier }
 }

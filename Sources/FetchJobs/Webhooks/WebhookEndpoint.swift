@@ -77,6 +77,9 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
         self.createdAt = createdAt
     }
 
+    /// Its URL as lists show it: without the query, which may hold secrets.
+    package var shownURL: String { String(url.description.prefix { $0 != "?" }) }
+
     /// Refuses a certificate that would never be shown.
     package func check() throws(InvalidInput) {
         guard clientIdentity != nil, url.scheme != "https" else { return }

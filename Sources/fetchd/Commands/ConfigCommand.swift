@@ -1,4 +1,5 @@
 import ArgumentParser
+import FetchAPI
 import FetchEngine
 import FetchRuntime
 
@@ -29,13 +30,9 @@ struct ConfigShowCommand: ParsableCommand {
     func run() throws {
         try ExitError.reportingNow {
             DescriptorLimits.raise()
-            let sources = try options.sources()
-            let settings = try options.settings()
-            for setting in Settings.table {
-                let line = "\(setting.variable)=\(setting.value(in: settings) ?? "")"
-                print(
-                    origin ? "\(line)\t# \(sources.value(of: setting)?.origin ?? "default: \(setting.standard)")" : line
-                )
+            for setting in try options.settings().shown(try options.sources()) {
+                let line = "\(setting.name)=\(setting.value ?? "")"
+                print(origin ? "\(line)\t# \(setting.origin)" : line)
             }
         }
     }
@@ -57,4 +54,15 @@ struct ConfigMetricsCommand: ParsableCommand {
     )
 
     func run() { print(MetricName.markdown) }
+}
+
+extension Settings {
+    /// All settings as they hold, and where each value comes from.
+    func shown(_ sources: SettingSources) -> [ShownSetting] {
+        Self.table.map { setting in
+            ShownSetting(
+                name: setting.variable, value: setting.value(in: self),
+                origin: sources.value(of: setting)?.origin ?? "default: \(setting.standard)")
+        }
+    }
 }

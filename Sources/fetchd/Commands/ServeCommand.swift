@@ -1,4 +1,5 @@
 import ArgumentParser
+import FetchAPI
 import FetchEngine
 import FetchRuntime
 import Logging
@@ -27,7 +28,9 @@ struct ServeCommand: AsyncParsableCommand {
         try await ExitError.reporting {
             Crash.leavesNothing()
             DescriptorLimits.raise()
-            let settings = try options.settings()
+            var settings = try options.settings()
+            settings.server.settings = settings.shown(try options.sources())
+            settings.server.version = Fetchd.version
             // Now, while no other thread reads the environment.
             do { try settings.session.authentication.kerberosRealms?.enter() } catch {
                 throw ExitError(.configuration, "KERBEROS_REALMS: \(error)")

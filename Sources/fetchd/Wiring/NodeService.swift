@@ -216,6 +216,7 @@ private struct RunningNode {
             ports: Server.Ports(
                 jobs: EphemeralJobStore(stored: jobs, sessions: sessions, ephemeral: ephemeral),
                 statistics: jobs,
+                figures: PostgresFiguresStore(client: database.client),
                 sessions: EphemeralSessionStore(stored: sessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.notify),

@@ -248,7 +248,7 @@ import Testing
             #expect(try await browser.post("/dashboard/hosts/pause", "token=\(token)&name=a/b").status == .notFound)
 
             page = try await browser.get("/dashboard/flows")
-            #expect(page.text.contains("&lt;b&gt;") && page.text.contains("canary</td>"))
+            #expect(page.text.contains("&lt;b&gt;") && page.text.contains("canary</span>"))
             #expect(page.text.contains(">paused<"))
             let id = LimiterCursor(after: Limiter(address: flow)).text
             #expect(page.text.contains(id))

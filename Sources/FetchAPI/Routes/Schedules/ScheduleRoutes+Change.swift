@@ -46,27 +46,32 @@ extension ScheduleRoutes {
         _ = try call.query()
         let key = try IdempotencyKey(of: call.headers)
         _ = try await call.body(upTo: JobRoutes.maximumBody)
-        let schedule = try await schedule(call, tenant)
+        let (id, job, isReplayed) = try await start(try await schedule(call, tenant), key)
+        return Self.response(to: id, of: job, isReplayed: isReplayed)
+    }
+
+    /// Stores a job of a schedule besides those of its times.
+    ///
+    /// - Parameter key: The promise of a client that two requests are one.
+    /// - Returns: The id of the job, and whether an earlier request has made it.
+    func start(
+        _ schedule: Schedule, _ key: IdempotencyKey?
+    ) async throws -> (id: Job.ID, job: NewJob, isReplayed: Bool) {
         var job = schedule.job(at: nil)
         do {
             // The key is for this schedule; its job may differ between two requests.
             let fingerprint = SHA256Digest(of: Array(schedule.id.description.utf8))
             let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: fingerprint) }
             var webhook = job.spec.webhook
-            try await endpoints.settle(&webhook, asking: job.spec.configuration.delegate, of: tenant)
-            job = try await sessions.job(job.spec, of: tenant, idempotency: idempotency)
+            try await endpoints.settle(&webhook, asking: job.spec.configuration.delegate, of: schedule.tenant)
+            job = try await sessions.job(job.spec, of: schedule.tenant, idempotency: idempotency)
             try await holds.hold(for: job)
         } catch let error as InvalidInput {
             throw Problem(.scheduleNotRunnable, error.violations.first.map { "/job\($0.pointer) \($0.message)" })
         }
-        return try Self.response(to: try await schedules.run(schedule, job), of: job)
-    }
-
-    private static func response(to enqueued: Enqueued, of job: NewJob) throws -> Response {
-        let id: Job.ID
-        switch enqueued {
-        case .accepted(let accepted): id = accepted
-        case .replayed(let first): id = first
+        switch try await schedules.run(schedule, job) {
+        case .accepted(let id): return (id, job, false)
+        case .replayed(let id): return (id, job, true)
         case .conflict:
             throw Problem(parameter: "Idempotency-Key", "was used for another schedule", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem(.scheduleNotRunnable, "/job/session is invalidated")
@@ -74,13 +79,16 @@ extension ScheduleRoutes {
         case .queueFull(let quota): throw Problem.queueFull(quota: quota)
         case .groupClosed: throw Problem.groupClosed
         }
+    }
+
+    private static func response(to id: Job.ID, of job: NewJob, isReplayed: Bool) -> Response {
         var response = Response.json(status: .accepted) { writer in
             writer.member("id", id.description)
             writer.member("state", job.spec.firstState.rawValue)
             writer.member("href", "/v1/jobs/\(id)")
         }
         response.headers[.location] = "/v1/jobs/\(id)"
-        if case .replayed = enqueued { response.headers[.idempotencyReplayed] = "true" }
+        if isReplayed { response.headers[.idempotencyReplayed] = "true" }
         return response
     }
 }

@@ -1,0 +1,51 @@
+import FetchJobs
+
+/// JSON for people: one member a line.
+enum IndentedJSON {
+    /// An object; what is longer than a page can show is cut.
+    static func text(_ members: (inout JSONWriter) -> Void) -> String {
+        // What the service writes it can read.
+        guard let value = try? JSONParser.parse(JSONWriter.object(members)) else { return "" }
+        return text(value)
+    }
+
+    private static let maximumLength = 20_000
+
+    static func text(_ value: JSONValue) -> String {
+        var text = ""
+        write(value, indentation: "", to: &text)
+        return text.utf8.count <= maximumLength ? text : String(text.prefix(maximumLength)) + "\n…"
+    }
+
+    private static func write(_ value: JSONValue, indentation: String, to text: inout String) {
+        let inner = indentation + "  "
+        switch value {
+        case .object(let members) where !members.isEmpty:
+            text += "{\n"
+            for (index, member) in members.enumerated() {
+                text += "\(inner)\(JSONValue.string(member.name).quoted): "
+                write(member.value, indentation: inner, to: &text)
+                text += index == members.count - 1 ? "\n" : ",\n"
+            }
+            text += indentation + "}"
+        case .array(let elements) where !elements.isEmpty:
+            text += "[\n"
+            for (index, element) in elements.enumerated() {
+                text += inner
+                write(element, indentation: inner, to: &text)
+                text += index == elements.count - 1 ? "\n" : ",\n"
+            }
+            text += indentation + "]"
+        default: text += value.quoted
+        }
+    }
+}
+
+extension JSONValue {
+    /// As JSON, on one line.
+    fileprivate var quoted: String {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.text
+    }
+}

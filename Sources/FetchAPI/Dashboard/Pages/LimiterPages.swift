@@ -1,0 +1,165 @@
+import FetchJobs
+
+/// Hosts and flows: what goes on at them, and what is set for them.
+enum LimiterPages {
+    static func path(_ kind: Limiter.Kind) -> String { kind == .host ? "/dashboard/hosts" : "/dashboard/flows" }
+
+    static func title(_ kind: Limiter.Kind) -> String { kind == .host ? "Hosts" : "Flows" }
+
+    static func hint(_ kind: Limiter.Kind) -> String {
+        kind == .host
+            ? "Where jobs load from, with its port where that is not the scheme's own. Limits hold on all nodes together."
+            : "Jobs that name the same key share its limits, on all nodes together."
+    }
+
+    private static func noun(_ kind: Limiter.Kind) -> String { kind == .host ? "Host" : "Flow" }
+
+    // MARK: What is set
+
+    static func section(
+        _ limiters: [Limiter], of kind: Limiter.Kind, view: DashboardView, next: String?, now: Timestamp
+    ) -> SheetPage.Section {
+        let rows = limiters.map { limiter in
+            [
+                SheetPage.Cell(.code(limiter.address.key, to: kind == .host ? jobs(limiter.address.key, view) : nil)),
+                condition(limiter, view, now), SheetPage.Cell(.number(Figure.text(limiter.waiting))),
+                SheetPage.Cell(.number(Figure.text(limiter.running))), SheetPage.Cell(.text(text(limiter.limits))),
+                SheetPage.Cell(forms: forms(limiter, view)),
+            ]
+        }
+        let hint =
+            kind == .host
+            ? "Hosts for which something is set, or that have asked for patience." : "Flows for which something is set."
+        return .init(
+            heading: "Limits and circuits", hint: hint,
+            table: .init(
+                title(kind), [noun(kind), "State", "Waiting", "Running", "Limits", "Change"], rows, next: next))
+    }
+
+    private static func jobs(_ host: String, _ view: DashboardView) -> String? {
+        view.isOwn ? "/dashboard/jobs?host=\(host.percentEncoded)" : nil
+    }
+
+    private static func condition(_ limiter: Limiter, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Cell {
+        let circuit = limiter.openCircuit
+        return SheetPage.Cell(
+            state(limiter),
+            limiter.isPaused && limiter.running > 0 ? .hint("drains: \(limiter.running) still run") : nil,
+            .hint(circuit?.reason),
+            limiter.circuit == .open ? circuit.map { .time($0.until, now: now, before: "tried again ") } : nil,
+            limiter.blockedBy.map { .code("\($0)", to: view.isOwn ? "/dashboard/jobs/\($0)" : nil) })
+    }
+
+    private static func state(_ limiter: Limiter) -> SheetPage.Line {
+        if limiter.isPaused { return .state("paused", "suspended") }
+        switch limiter.circuit {
+        case .open: return .state("circuit open", "scheduled")
+        case .halfOpen: return .state("tried, few at a time", "scheduled")
+        case .closed: return limiter.blockedBy == nil ? .state("open", "succeeded") : .state("held up", "failed")
+        }
+    }
+
+    private static func text(_ limits: SharedLimits) -> String {
+        var parts: [String] = []
+        if let parallelism = limits.parallelism { parts.append("\(parallelism) at once") }
+        if limits.order == .fifo { parts.append("in order") }
+        if limits.onFailure == .block { parts.append("a failure blocks") }
+        if let rate = limits.rate {
+            let seconds = rate.period.seconds
+            parts.append("\(rate.jobs) in \(Int64(exactly: seconds).map { "\($0)" } ?? "\(seconds)") s")
+        }
+        if let speed = limits.maximumBytesPerSecond { parts.append("\(speed) bytes/s") }
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+    }
+
+    // MARK: Changing it
+
+    private static func forms(_ limiter: Limiter, _ view: DashboardView) -> [SheetPage.Form] {
+        let path = path(limiter.address.kind)
+        // A key may have characters that pages do not show.
+        let id = SheetPage.Field.hidden("id", LimiterCursor(after: limiter).text)
+        let name = VisibleText.cut(limiter.address.key)
+        let isHeld = limiter.isPaused || limiter.openCircuit != nil
+        var forms: [SheetPage.Form] = []
+        func add(_ action: String, _ button: String, _ effect: String? = nil) {
+            guard view.may("\(path)/\(action)") else { return }
+            forms.append(
+                .init(
+                    action: "\(path)/\(action)", button: button, fields: [id], effect: effect,
+                    isDestructive: effect != nil, about: name))
+        }
+        if isHeld { add("resume", "Resume") } else { add("pause", "Pause") }
+        if limiter.blockedBy != nil { add("skip", "Skip the failed job") }
+        add("remove", "Forget", "Takes back its limits, its pause and its circuit.")
+        return forms
+    }
+
+    /// The forms for a limiter of any name.
+    static func forms(of kind: Limiter.Kind, view: DashboardView) -> [SheetPage.Form] {
+        let path = path(kind)
+        let name = SheetPage.Field.text("name", noun(kind), isRequired: true)
+        var forms: [SheetPage.Form] = []
+        if view.may("\(path)/pause") {
+            forms.append(
+                .init(
+                    action: "\(path)/pause", button: "Pause", fields: [name],
+                    effect: "Its jobs wait; those that run end, so it drains.",
+                    heading: "Pause a \(noun(kind).lowercased())")
+            )
+        }
+        guard view.may("\(path)/limits") else { return forms }
+        var fields: [SheetPage.Field] = [
+            name, .text("parallelism", "Jobs at once", hint: "any number"), .text("jobs", "Jobs", hint: "any number"),
+            .text("period", "in so many seconds"), .text("bytes", "Bytes per second", hint: "any number"),
+        ]
+        if kind == .flow {
+            let orders = [
+                SheetPage.Field.Option(value: "", title: "any", isChosen: true),
+                .init(value: "fifo", title: "one after the other", isChosen: false),
+                .init(value: "fifoBlock", title: "one after the other, a failure blocks", isChosen: false),
+            ]
+            fields.append(.init(name: "order", label: "Order", options: orders))
+        }
+        forms.append(
+            .init(
+                action: "\(path)/limits", button: "Set limits", fields: fields,
+                effect: "Takes the place of all limits that it has; PUT of the API does the same.",
+                heading: "Set the limits of a \(noun(kind).lowercased())"))
+        return forms
+    }
+
+    // MARK: What goes on
+
+    private static let maximumHosts = 25
+
+    static func activity(_ sample: [SampledJob], view: DashboardView, now: Timestamp) -> SheetPage.Section {
+        let hosts = HostActivity.all(in: sample)
+        let rows = hosts.prefix(maximumHosts).map { host in
+            let jobs = jobs(host.host, view)
+            var forms: [SheetPage.Form] = []
+            if view.may("\(path(.host))/pause") {
+                forms = [
+                    .init(
+                        action: "\(path(.host))/pause", button: "Pause", fields: [.hidden("name", host.host)],
+                        about: VisibleText.cut(host.host))
+                ]
+            }
+            return [
+                SheetPage.Cell(.code(host.host, to: jobs)), SheetPage.Cell(.number("\(host.jobs)", to: jobs)),
+                SheetPage.Cell(
+                    .number("\(host.failed)", to: host.failed > 0 ? jobs.map { "\($0)&state=failed" } : nil)),
+                SheetPage.Cell(
+                    .number("\(host.refused)", to: host.refused > 0 ? jobs.map { "\($0)&status=5xx" } : nil)),
+                SheetPage.Cell(.number(host.median ?? "–")), SheetPage.Cell(.number(host.slowest ?? "–")),
+                SheetPage.Cell(.time(host.last, now: now)), SheetPage.Cell(forms: forms),
+            ]
+        }
+        var hint = Sample(sample).words(now: now)
+        if hosts.count > maximumHosts { hint += " The \(maximumHosts) of \(hosts.count) hosts with most jobs." }
+        return .init(
+            heading: "Recent activity", hint: hint,
+            table: .init(
+                "Recent activity", ["Host", "Jobs", "Failed", "5xx", "Median", "95 %", "Last", "Change"], rows,
+                empty: "No job has ended."))
+    }
+}
