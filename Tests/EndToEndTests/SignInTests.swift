@@ -130,7 +130,7 @@ import Testing
                 try await browser.open(admin)
                 try await until { try await browser.text("h1") == "Overview" }
                 try await browser.open("\(base)/dashboard/hosts")
-                #expect(try await browser.text("main").contains("to pause"))
+                #expect(try await browser.text("main").contains("Pause a host"))
                 try await keep(browser, as: "adminHosts")
                 try await browser.open("\(base)/dashboard/audit")
                 let log = try await browser.text("table")

@@ -31,7 +31,7 @@ enum LimiterPages {
             kind == .host
             ? "Hosts for which something is set, or that have asked for patience." : "Flows for which something is set."
         return .init(
-            heading: "Limits and circuits", hint: hint,
+            heading: kind == .host ? "Limits and circuits" : "Limits", hint: hint,
             table: .init(
                 title(kind), [noun(kind), "State", "Waiting", "Running", "Limits", "Change"], rows, next: next))
     }

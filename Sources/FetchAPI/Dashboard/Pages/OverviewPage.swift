@@ -27,6 +27,8 @@ struct OverviewPage {
         let chart: String
         /// The highest value that is drawn.
         let most: String
+        /// The lowest, where that is not zero.
+        var least: String?
         let from: String
         let to: String
         let labels: [Label]
@@ -138,15 +140,15 @@ extension OverviewPage {
         let given = figures.abandonedDeliveries
         return [
             Tile(
-                title: "ended, last hour", number: Figure.text(jobs), style: "state",
-                note: "\(Figure.rate(Double(jobs) / 3600)) jobs/s", href: links.jobs()),
+                title: "ended", number: Figure.text(jobs), style: "state",
+                note: "last hour, \(Figure.rate(Double(jobs) / 3600)) jobs/s", href: links.jobs()),
             Tile(
-                title: "received, last hour", number: Figure.bytes(bytes), style: "state",
-                note: Figure.bytesPerSecond(Double(bytes) / 3600),
+                title: "received", number: Figure.bytes(bytes), style: "state",
+                note: "last hour, \(Figure.bytesPerSecond(Double(bytes) / 3600))",
                 href: links.jobs(("state", JobState.succeeded.rawValue))),
             Tile(
-                title: "webhooks pending", number: Figure.text(figures.pendingDeliveries), style: "state",
-                note: given.value > 0 ? "\(Figure.text(given)) given up in 24 hours" : nil,
+                title: "webhooks", number: Figure.text(figures.pendingDeliveries), style: "state",
+                note: given.value > 0 ? "pending; \(Figure.text(given)) given up in 24 h" : "pending",
                 href: links.list(
                     WebhookPages.deliveries,
                     ("state", (given.value > 0 ? DeliveryState.abandoned : .pending).rawValue))),
@@ -255,7 +257,9 @@ extension OverviewPage {
             title: title,
             chart: Chart.heatmap(
                 "\(title): \(words.joined(separator: ", "))", rows: rows, columns: slices.columns.map(\.label), values),
-            most: rows.first ?? "", from: from, to: to, labels: [], table: table)
+            most: rows.first ?? "", least: rows.last, from: from, to: to,
+            labels: [Graph.Label(style: "heat1", title: "few jobs"), Graph.Label(style: "heat5", title: "many")],
+            table: table)
     }
 }
 
