@@ -148,7 +148,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            exclude: ["Dashboard/Assets"],
+            exclude: ["Dashboard/Assets", "Documentation/Assets"],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]
         ),

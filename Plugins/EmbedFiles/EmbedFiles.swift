@@ -16,6 +16,7 @@ struct EmbedFiles: BuildToolPlugin {
             case "FetchAPI":
                 try [root.appending(path: "openapi.yaml")]
                     + contents(of: root.appending(path: "Sources/FetchAPI/Dashboard/Assets"))
+                    + contents(of: root.appending(path: "Sources/FetchAPI/Documentation/Assets"))
             default: []
             }
         let output = context.pluginWorkDirectoryURL.appending(path: "Embedded.swift")

@@ -3,12 +3,14 @@ import Mustache
 /// The pages' templates, compiled when the server starts.
 struct Templates: Sendable {
     enum Page: String, CaseIterable {
-        case layout, message, reference
+        case layout, message
         case signIn, link, welcome
         case overview
         case jobs, bulk, job
         case questions
         case sheet, table, form, field
+        case docs, docsSearch, docsTag, docsOperation, docsSchema, docsList, docsMeaning, docsMembers, docsContent,
+            docsFind
     }
 
     private let library: MustacheLibrary

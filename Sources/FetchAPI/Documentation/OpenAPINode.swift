@@ -34,6 +34,9 @@ struct OpenAPINode {
         OpenAPINode(node?.mapping?[Yams.Node(name, Tag(.str))], root: root)
     }
 
+    /// Whether there is anything here.
+    var exists: Bool { node != nil }
+
     var members: [(name: String, node: OpenAPINode)] {
         (node?.mapping).map { mapping in
             mapping.map { ($0.key.string ?? "", OpenAPINode($0.value, root: root)) }
@@ -45,20 +48,19 @@ struct OpenAPINode {
     /// A scalar as it was written.
     var text: String? { node?.scalar?.string }
 
-    /// The name of the schema that is referred to, or the type.
-    var typeName: String {
-        if let reference, let name = reference.split(separator: "/").last { return String(name) }
-        if self["type"].text == "array" { return "array of \(self["items"].typeName)" }
-        if let type = self["type"].text { return type }
-        let types = self["type"].elements.compactMap(\.text).filter { $0 != "null" }
-        return types.isEmpty ? "any" : types.joined(separator: " or ")
+    /// The name of the schema that is referred to; nil of what is written here.
+    var component: String? {
+        guard let reference, reference.hasPrefix(Self.schemas) else { return nil }
+        return String(reference.dropFirst(Self.schemas.count))
     }
+
+    private static let schemas = "#/components/schemas/"
 
     /// The value as JSON on one line.
     var json: String {
         if let scalar = node?.scalar {
-            let isText = node?.tag.description == Tag.Name.str.rawValue
-            return isText ? Self.quoted(scalar.string) : scalar.string
+            guard isPlain else { return Self.quoted(scalar.string) }
+            return node?.tag.description == Tag.Name.null.rawValue ? "null" : scalar.string
         }
         if node?.mapping != nil {
             return "{" + members.map { "\(Self.quoted($0.name)): \($0.node.json)" }.joined(separator: ", ") + "}"
@@ -66,7 +68,40 @@ struct OpenAPINode {
         return "[" + elements.map(\.json).joined(separator: ", ") + "]"
     }
 
-    private static func quoted(_ text: String) -> String {
+    /// The value as JSON, as it was written: references are not followed.
+    func write(to writer: inout JSONWriter) { Self.write(node, to: &writer) }
+
+    private static func write(_ node: Yams.Node?, to writer: inout JSONWriter) {
+        switch node {
+        case .mapping(let members):
+            writer.object { writer in
+                for (name, value) in members {
+                    writer.name(name.string ?? "")
+                    write(value, to: &writer)
+                }
+            }
+        case .sequence(let elements):
+            writer.array { writer in for element in elements { write(element, to: &writer) } }
+        default:
+            let value = OpenAPINode(node, root: node)
+            writer.raw(RawJSON(Array(value.json.utf8)))
+        }
+    }
+
+    /// Whether a scalar is a number, a truth value or null, and not text.
+    ///
+    /// YAML reads `on`, `yes` and dates as something else than text too, which JSON does not have.
+    private var isPlain: Bool {
+        guard let scalar = node?.scalar else { return false }
+        switch node?.tag.description {
+        case Tag.Name.int.rawValue, Tag.Name.float.rawValue: return true
+        case Tag.Name.bool.rawValue: return scalar.string == "true" || scalar.string == "false"
+        case Tag.Name.null.rawValue: return true
+        default: return false
+        }
+    }
+
+    static func quoted(_ text: String) -> String {
         var writer = JSONWriter()
         writer.value(text)
         return writer.text

@@ -1,108 +1,173 @@
+import FetchJobs
 import Yams
 
-/// The reference page's content, read from `openapi.yaml`.
-struct Reference {
-    struct Operation {
+/// What the reference pages show, read from `openapi.yaml`.
+struct Reference: Sendable {
+    struct Tag: Sendable {
+        let name: String
+        let path: String
+        let description: String
+        let operations: [Link]
+    }
+
+    struct Link: Sendable {
+        /// In code style where it is a method and a path.
+        let code: String?
+        let text: String
+        let path: String
+    }
+
+    struct Operation: Sendable {
         let id: String
+        let tag: String
+        let tagPath: String
         let method: String
         let path: String
         let summary: String
-        let paragraphs: [String]
-        let parameters: [Fact]
+        let description: String
+        /// The scope that it asks of a key; nil where it takes no key.
+        let scope: String?
+        let parameters: [DocumentedMember]
         let hasParameters: Bool
-        /// The media types of the body and what they hold.
-        let request: String?
+        let body: Content?
+        let answers: [Answer]
+        let problems: [ProblemAnswer]
+        let samples: [Sample]
+        let console: Console
+
+        var target: String { "\(method) \(path)" }
+    }
+
+    /// What a body holds.
+    struct Content: Sendable {
+        let description: String
+        let types: [String]
+        /// Those that no schema with a page has.
+        let members: [DocumentedMember]
         let example: String?
-        let responses: [Fact]
     }
 
-    struct Schema {
+    struct Answer: Sendable {
+        let status: String
+        let content: Content
+        let headers: [DocumentedMember]
+        let hasHeaders: Bool
+    }
+
+    struct ProblemAnswer: Sendable {
+        let status: String
+        let description: String
+        let codes: [Link]
+    }
+
+    struct Sample: Sendable {
+        let language: String
+        /// Whether it is shown at once.
+        let isOpen: Bool
+        let text: String
+    }
+
+    /// What the form asks for that sends a request.
+    struct Console: Sendable {
+        struct Field: Sendable {
+            let place: String
+            let name: String
+            let value: String
+            let isRequired: Bool
+        }
+
+        let method: String
+        let path: String
+        let asksForKey: Bool
+        let fields: [Field]
+        /// The media type of the body; nil where there is none.
+        let mediaType: String?
+        /// The body to begin with.
+        let text: String?
+    }
+
+    struct Schema: Sendable {
         let name: String
-        let paragraphs: [String]
-        let members: [Fact]
+        let description: String
+        let type: String
+        let facts: [String]
+        let members: [DocumentedMember]
+        let hasMembers: Bool
+        let example: String?
+        /// The operations that name it, those that have it through others, and those others.
+        let operations: [Link]
+        let hasOperations: Bool
+        let further: [Link]
+        let hasFurther: Bool
+        let owners: [Link]
+        let hasOwners: Bool
     }
 
-    let frame: PageFrame
     let title: String
-    let paragraphs: [String]
-    let operations: [Operation]
+    let version: String
+    let description: String
+    let tags: [Tag]
+    let operations: [String: Operation]
     let schemas: [Schema]
+    let prose: Prose
 
-    init(document: String) throws {
+    init(document: String, links: [String: String]) throws {
         let root = OpenAPINode(try Yams.compose(yaml: document), root: nil)
-        frame = PageFrame(title: "API reference")
+        let named = root["components"]["schemas"].members
+        let found = Self.operations(of: root)
+        var links = links
+        for (name, _) in named { links[name] = SchemaReader.path(name) }
+        for operation in found { links[operation.target] = operation.path }
+        prose = Prose(links: links)
+        let schemas = SchemaReader(prose: prose, known: Set(named.map(\.name)))
+        let reader = OperationReader(schemas: schemas)
         title = root["info"]["title"].text ?? ""
-        paragraphs = Self.paragraphs(root["info"])
-        operations = root["paths"].members.flatMap { path, item in
-            let shared = item["parameters"].elements
-            return item.members.filter { $0.name != "parameters" }
-                .map { Self.operation($0.node, method: $0.name, path: path, shared: shared) }
+        version = root["info"]["version"].text ?? ""
+        description = prose.blocks(root["info"]["description"].text)
+        operations = Dictionary(
+            uniqueKeysWithValues: found.map { ($0.id, reader.operation($0)) })
+        tags = root["tags"].elements.map { [prose] tag in
+            let name = tag["name"].text ?? ""
+            return Tag(
+                name: name, path: Self.path(ofTag: name), description: prose.blocks(tag["description"].text),
+                operations: found.filter { $0.tag == name }.map { operation in
+                    Link(code: operation.target, text: operation.node["summary"].text ?? "", path: operation.path)
+                })
         }
-        schemas = root["components"]["schemas"].members.map { name, node in
-            Schema(name: name, paragraphs: Self.paragraphs(node), members: Self.members(node))
-        }
+        let uses = SchemaUses(named, found)
+        self.schemas = named.map { name, node in uses.schema(name, node, schemas) }
     }
 
-    private static func operation(
-        _ node: OpenAPINode,
-        method: String,
-        path: String,
-        shared: [OpenAPINode]
-    ) -> Operation {
-        let parameters = (shared + node["parameters"].elements).map { parameter in
-            Fact(
-                name: "\(parameter["name"].text ?? "") (\(parameter["in"].text ?? ""))",
-                value: [parameter["description"].text ?? "", rules(of: parameter["schema"])].joined(separator: " ")
-            )
-        }
-        let body = node["requestBody"]["content"].members.map { "\($0.name): \($0.node["schema"].typeName)" }
-        let example = node["requestBody"]["content"].members.first?.node["examples"].members.first?.node["value"]
-        return Operation(
-            id: node["operationId"].text ?? "",
-            method: method.uppercased(),
-            path: path,
-            summary: node["summary"].text ?? "",
-            paragraphs: paragraphs(node),
-            parameters: parameters,
-            hasParameters: !parameters.isEmpty,
-            request: body.isEmpty ? nil : body.joined(separator: ", "),
-            example: example.map { $0.text ?? $0.json },
-            responses: node["responses"].members.map { Fact(name: $0.name, value: response($0.node)) }
-        )
+    /// The document as JSON.
+    static func json(document: String) throws -> String {
+        var writer = JSONWriter()
+        OpenAPINode(try Yams.compose(yaml: document), root: nil).write(to: &writer)
+        return writer.text
     }
 
-    private static func response(_ node: OpenAPINode) -> String {
-        let content = node["content"].members.map { "\($0.name): \($0.node["schema"].typeName)" }
-        return ([node["description"].text ?? ""] + content).joined(separator: " — ")
+    /// An operation as it is found in the document.
+    struct Found {
+        let id: String
+        let tag: String
+        let method: String
+        let route: String
+        let node: OpenAPINode
+        /// The parameters of its path.
+        let shared: [OpenAPINode]
+
+        var path: String { "/docs/operations/\(id)" }
+        var target: String { "\(method) \(route)" }
     }
 
-    private static func members(_ schema: OpenAPINode) -> [Fact] {
-        let required = Set(schema["required"].elements.compactMap(\.text))
-        return schema["properties"].members.map { name, member in
-            let need = required.contains(name) ? ", required" : ""
-            let description = member["description"].text.map { " — \($0)" } ?? ""
-            return Fact(name: name, value: "\(member.typeName)\(need)\(description) \(rules(of: member))")
-        }
-    }
+    static func path(ofTag name: String) -> String { "/docs/tags/\(name.lowercased())" }
 
-    /// The limits of a schema, in words.
-    private static func rules(of schema: OpenAPINode) -> String {
-        let names = [
-            "enum", "default", "minimum", "maximum", "minLength", "maxLength", "maxItems", "maxProperties",
-        ]
-        let rules = names.compactMap { name -> String? in
-            let rule = schema[name]
-            if let text = rule.text { return "\(name) \(text)" }
-            let values = rule.elements.compactMap(\.text)
-            return values.isEmpty ? nil : values.joined(separator: " | ")
-        }
-        return rules.isEmpty ? "" : "(\(rules.joined(separator: ", ")))"
-    }
-
-    /// A description as plain paragraphs: its marks are for machines and are taken away.
-    private static func paragraphs(_ node: OpenAPINode) -> [String] {
-        (node["description"].text ?? "").split(separator: "\n\n").map { paragraph in
-            paragraph.split(separator: "\n").joined(separator: " ").replacing("**", with: "").replacing("`", with: "")
+    private static func operations(of root: OpenAPINode) -> [Found] {
+        root["paths"].members.flatMap { path, item in
+            item.members.filter { $0.name != "parameters" }.map { method, node in
+                Found(
+                    id: node["operationId"].text ?? "", tag: node["tags"].elements.first?.text ?? "",
+                    method: method.uppercased(), route: path, node: node, shared: item["parameters"].elements)
+            }
         }
     }
 }

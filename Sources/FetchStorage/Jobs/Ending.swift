@@ -102,8 +102,3 @@ extension RawJSON {
         )
     }
 }
-
-extension LoadError.Code {
-    /// Nodes were lost while they ran the job.
-    static let workerCrashed = Self("workerCrashed", LoadError.Code.unknown.number)
-}

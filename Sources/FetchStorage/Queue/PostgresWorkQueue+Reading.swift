@@ -62,11 +62,6 @@ extension PostgresWorkQueue {
     }
 }
 
-extension LoadError.Code {
-    /// A job that breaks a rule, stored by other ways than the API.
-    fileprivate static let jobInvalid = Self("jobInvalid", LoadError.Code.badURL.number)
-}
-
 extension JobSpec {
     /// The code and the message for a stored spec that cannot be read.
     fileprivate static func fault(_ error: any Error) -> (LoadError.Code, String) {

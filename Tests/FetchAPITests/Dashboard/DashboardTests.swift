@@ -91,9 +91,9 @@ import Testing
                 _ = try await server.jobs.enqueue([NewJob(tenant: server.key.tenant, spec: spec)])
             }
             let pages = ["/dashboard", "/dashboard/jobs", "/dashboard/hosts", "/dashboard/flows", "/dashboard/sign-in"]
-            for path in pages + ["/dashboard/jobs/x", "/docs"] {
+            for path in pages + ["/dashboard/jobs/x"] {
                 let page = try await browser.get(path)
-                #expect(page.bytes.count <= (path == "/docs" ? 500_000 : 100_000), "\(path)")
+                #expect(page.bytes.count <= 100_000, "\(path)")
                 let policy = try #require(page.headers[.contentSecurityPolicy])
                 #expect(policy.hasPrefix("default-src 'none'"))
                 #expect(policy.contains("frame-ancestors 'none'"))

@@ -13,7 +13,6 @@ struct ServiceRoutes: Sendable {
             Route(.get, "/healthz") { _ in .json { $0.member("status", "ok") } },
             Route(.get, "/readyz", ready),
             Route(.get, "/metrics") { _ in .text(metrics.text, type: MetricsRegistry.contentType) },
-            Route(.get, "/openapi.yaml") { _ in .text(Self.openAPI, type: "application/yaml") },
         ]
     }
 
