@@ -42,7 +42,8 @@ MADE = """
     SELECT n, encode(overlay(
         uuid_send(gen_random_uuid()) PLACING
         substring(int8send(floor(extract(epoch FROM at) * 1000)::bigint) FROM 3) FROM 1 FOR 6
-    ), 'hex')::uuid AS id, at, CASE WHEN n % 2 = 0 THEN 1 ELSE (SELECT min(id) FROM tenants) + n % {tenants} END AS tenant,
+    ), 'hex')::uuid AS id, at,
+        CASE WHEN n % 2 = 0 THEN 1 ELSE (SELECT min(id) FROM tenants) + n % {tenants} END AS tenant,
         'host' || n % 40 || '.example' AS host, CASE WHEN n % 20 = 0 THEN 'failed' ELSE 'succeeded' END AS state,
         ('{{200,200,200,301,404,503}}'::int[])[1 + n % 6] AS status
     FROM (
@@ -83,7 +84,8 @@ def generate(database, plan):
         ), 'hex')::uuid AS id FROM generate_series(1, {plan.waiting}) AS n;
         INSERT INTO jobs (tenant_id, id, spec, kind, host) SELECT 1, id, '{SPEC}', 'data', 'host1.example' FROM made;
         INSERT INTO queue (tenant_id, job_id, rank, run_at, scheduled)
-        SELECT 1, id, 500, now() + CASE WHEN n % 2 = 0 THEN interval '9 days' ELSE interval '0' END, n % 2 = 0 FROM made;
+        SELECT 1, id, 500, now() + CASE WHEN n % 2 = 0 THEN interval '9 days' ELSE interval '0' END, n % 2 = 0
+        FROM made;
         INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event, state, next_attempt_at)
         SELECT 1, gen_random_uuid(), (SELECT min(id) FROM (VALUES (gen_random_uuid())) AS e (id)), id, 'job.finished',
             CASE WHEN n % 3 = 0 THEN 'abandoned' ELSE 'pending' END, now() + interval '9 days'
@@ -122,7 +124,7 @@ def measure(service, key, rounds, figures):
     print(f"{'page':16}{'p50 ms':>10}{'p99 ms':>10}{'bytes':>10}")
     for name, path in PAGES.items():
         visitor.get(path)
-        times, sizes = zip(*(visitor.get(path) for _ in range(rounds)))
+        times, sizes = zip(*(visitor.get(path) for _ in range(rounds)), strict=True)
         times = sorted(times)
         p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
         figures.add(**{f"{name}_p50Ms": p50, f"{name}_p99Ms": p99, f"{name}_bytes": max(sizes)})
