@@ -186,10 +186,13 @@ import Testing
             let id = try await first.submit(
                 origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#,
                 request: #", "method": "POST", "body": {"text": "own"}"#)
+            var question = try await first.question(of: id)
+            // One that is answered sooner is not parked.
+            try await until {
+                try await first.request(.get, "/metrics").text.contains("fetchd_loads_parked_total 1")
+            }
             _ = try await first.answer(
-                try await first.question(of: id),
-                #"{"answer": "follow", "request": {"body": {"blob": "\#(stored)"}}}"#)
-            var question: [String: Any] = [:]
+                question, #"{"answer": "follow", "request": {"body": {"blob": "\#(stored)"}}}"#)
             try await until {
                 question = try await first.question(of: id)
                 return member(question, "facts", "hop") == 2

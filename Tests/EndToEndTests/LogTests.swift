@@ -8,8 +8,8 @@ import Testing
     /// The lines of a log, read by a JSON parser.
     private static func lines(of log: String) throws -> [[String: String]] {
         try log.split(separator: "\n").map { line in
-            try #require(
-                try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String], "\(line)")
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8))
+            return try #require(object as? [String: String], "\(line)")
         }
     }
 
