@@ -23,7 +23,7 @@ enum IndentedJSON {
         case .object(let members) where !members.isEmpty:
             text += "{\n"
             for (index, member) in members.enumerated() {
-                text += "\(inner)\(JSONValue.string(member.name).quoted): "
+                text += "\(inner)\(JSONValue.string(member.name).json): "
                 write(member.value, indentation: inner, to: &text)
                 text += index == members.count - 1 ? "\n" : ",\n"
             }
@@ -36,16 +36,7 @@ enum IndentedJSON {
                 text += index == elements.count - 1 ? "\n" : ",\n"
             }
             text += indentation + "]"
-        default: text += value.quoted
+        default: text += value.json
         }
-    }
-}
-
-extension JSONValue {
-    /// As JSON, on one line.
-    fileprivate var quoted: String {
-        var writer = JSONWriter()
-        writer.value(self)
-        return writer.text
     }
 }

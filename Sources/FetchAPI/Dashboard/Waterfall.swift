@@ -150,10 +150,5 @@ extension Waterfall.Row {
 
 extension JSONValue {
     /// The value for people: a string without its quotes, anything else as JSON.
-    var shown: String {
-        if case .string(let text) = self { return text }
-        var writer = JSONWriter()
-        writer.value(self)
-        return writer.text
-    }
+    var shown: String { text ?? json }
 }

@@ -101,9 +101,5 @@ struct OpenAPINode {
         }
     }
 
-    static func quoted(_ text: String) -> String {
-        var writer = JSONWriter()
-        writer.value(text)
-        return writer.text
-    }
+    static func quoted(_ text: String) -> String { JSONValue.string(text).json }
 }

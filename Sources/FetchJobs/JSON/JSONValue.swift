@@ -30,6 +30,13 @@ package indirect enum JSONValue: Sendable, Equatable {
     package var double: Double? { if case .number(let number) = self { number.double } else { nil } }
     package var integer: Int64? { if case .number(let number) = self { number.integer } else { nil } }
     package var elements: [JSONValue] { if case .array(let elements) = self { elements } else { [] } }
+
+    /// The value as JSON, on one line.
+    package var json: String {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.text
+    }
 }
 
 /// One member of an object.

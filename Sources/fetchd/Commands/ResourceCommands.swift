@@ -56,12 +56,71 @@ struct NamedResource: ParsableArguments {
     }
 }
 
+// MARK: What commands about several kinds do alike
+
+/// A kind of resources of which each has commands.
+protocol ResourceKind {
+    /// The list's last part of the path, such as `hosts`.
+    static var collection: String { get }
+    /// One of them, such as `a host`.
+    static var one: String { get }
+    /// What goes on with its jobs, such as `Starts`.
+    static var verb: String { get }
+}
+
+extension ResourceKind {
+    static var verb: String { "Starts" }
+}
+
+struct ShowResource<Kind: ResourceKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "show", abstract: "Shows \(Kind.one).")
+    }
+    @OptionGroup var resource: NamedResource
+    func run() async throws { try await resource.ask(.get, Kind.collection) }
+}
+
+struct PauseResource<Kind: ResourceKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "pause", abstract: "\(Kind.verb) no more jobs of \(Kind.one).")
+    }
+    @OptionGroup var resource: NamedResource
+    func run() async throws { try await resource.ask(.post, Kind.collection, "pause") }
+}
+
+struct ResumeResource<Kind: ResourceKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: "resume", abstract: "\(Kind.verb) jobs of \(Kind.one) again.")
+    }
+    @OptionGroup var resource: NamedResource
+    func run() async throws { try await resource.ask(.post, Kind.collection, "resume") }
+}
+
+struct DrainResource<Kind: ResourceKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "drain", abstract: "Pauses \(Kind.one), and tells how many of its jobs still run.")
+    }
+    @OptionGroup var resource: NamedResource
+    func run() async throws { try await resource.ask(.post, Kind.collection, "drain") }
+}
+
+// MARK: The kinds
+
 struct HostsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hosts",
         abstract: "Shows, pauses and drains hosts of a running service.",
         discussion: "Hosts are listed that have limits, are paused, or have asked to be left alone.",
-        subcommands: [List.self, Show.self, Pause.self, Resume.self, Drain.self], defaultSubcommand: List.self)
+        subcommands: [
+            List.self, ShowResource<Kind>.self, PauseResource<Kind>.self, ResumeResource<Kind>.self,
+            DrainResource<Kind>.self,
+        ], defaultSubcommand: List.self)
+
+    enum Kind: ResourceKind {
+        static let collection = "hosts"
+        static let one = "a host"
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "ls", abstract: "Lists hosts.")
@@ -78,39 +137,21 @@ struct HostsCommand: AsyncParsableCommand {
                 ], nothing: "No host has limits, is paused or is left alone.", list.remote)
         }
     }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows a host.")
-        @OptionGroup var host: NamedResource
-        func run() async throws { try await host.ask(.get, "hosts") }
-    }
-
-    struct Pause: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Starts no more jobs of a host.")
-        @OptionGroup var host: NamedResource
-        func run() async throws { try await host.ask(.post, "hosts", "pause") }
-    }
-
-    struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Starts jobs of a host again.")
-        @OptionGroup var host: NamedResource
-        func run() async throws { try await host.ask(.post, "hosts", "resume") }
-    }
-
-    struct Drain: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Pauses a host, and tells how many of its jobs still run.")
-        @OptionGroup var host: NamedResource
-        func run() async throws { try await host.ask(.post, "hosts", "drain") }
-    }
 }
 
 struct FlowsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "flows",
         abstract: "Shows, pauses, drains and unblocks flows of a running service.",
-        subcommands: [List.self, Show.self, Pause.self, Resume.self, Drain.self, Skip.self],
-        defaultSubcommand: List.self)
+        subcommands: [
+            List.self, ShowResource<Kind>.self, PauseResource<Kind>.self, ResumeResource<Kind>.self,
+            DrainResource<Kind>.self, Skip.self,
+        ], defaultSubcommand: List.self)
+
+    enum Kind: ResourceKind {
+        static let collection = "flows"
+        static let one = "a flow"
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "ls", abstract: "Lists flows.")
@@ -127,43 +168,23 @@ struct FlowsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows a flow.")
-        @OptionGroup var flow: NamedResource
-        func run() async throws { try await flow.ask(.get, "flows") }
-    }
-
-    struct Pause: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Starts no more jobs of a flow.")
-        @OptionGroup var flow: NamedResource
-        func run() async throws { try await flow.ask(.post, "flows", "pause") }
-    }
-
-    struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Starts jobs of a flow again.")
-        @OptionGroup var flow: NamedResource
-        func run() async throws { try await flow.ask(.post, "flows", "resume") }
-    }
-
-    struct Drain: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Pauses a flow, and tells how many of its jobs still run.")
-        @OptionGroup var flow: NamedResource
-        func run() async throws { try await flow.ask(.post, "flows", "drain") }
-    }
-
     struct Skip: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lets a flow go on past the failed job that blocks it.")
         @OptionGroup var flow: NamedResource
-        func run() async throws { try await flow.ask(.post, "flows", "skip") }
+        func run() async throws { try await flow.ask(.post, Kind.collection, "skip") }
     }
 }
 
 struct SessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions", abstract: "Shows sessions of a running service.",
-        subcommands: [List.self, Show.self], defaultSubcommand: List.self)
+        subcommands: [List.self, ShowResource<Kind>.self], defaultSubcommand: List.self)
+
+    enum Kind: ResourceKind {
+        static let collection = "sessions"
+        static let one = "a session"
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "ls", abstract: "Lists sessions.")
@@ -179,18 +200,20 @@ struct SessionsCommand: AsyncParsableCommand {
                 ], nothing: "There are no sessions.", list.remote)
         }
     }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows a session.")
-        @OptionGroup var session: NamedResource
-        func run() async throws { try await session.ask(.get, "sessions") }
-    }
 }
 
 struct SchedulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedules", abstract: "Shows, pauses and runs schedules of a running service.",
-        subcommands: [List.self, Show.self, Pause.self, Resume.self, Run.self], defaultSubcommand: List.self)
+        subcommands: [
+            List.self, ShowResource<Kind>.self, PauseResource<Kind>.self, ResumeResource<Kind>.self, Run.self,
+        ], defaultSubcommand: List.self)
+
+    enum Kind: ResourceKind {
+        static let collection = "schedules"
+        static let one = "a schedule"
+        static let verb = "Makes"
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "ls", abstract: "Lists schedules.")
@@ -210,35 +233,22 @@ struct SchedulesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows a schedule.")
-        @OptionGroup var schedule: NamedResource
-        func run() async throws { try await schedule.ask(.get, "schedules") }
-    }
-
-    struct Pause: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes no more jobs of a schedule.")
-        @OptionGroup var schedule: NamedResource
-        func run() async throws { try await schedule.ask(.post, "schedules", "pause") }
-    }
-
-    struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes jobs of a schedule again.")
-        @OptionGroup var schedule: NamedResource
-        func run() async throws { try await schedule.ask(.post, "schedules", "resume") }
-    }
-
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Makes a job of a schedule now.")
         @OptionGroup var schedule: NamedResource
-        func run() async throws { try await schedule.ask(.post, "schedules", "run") }
+        func run() async throws { try await schedule.ask(.post, Kind.collection, "run") }
     }
 }
 
 struct QuestionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "questions", abstract: "Shows and answers questions that jobs wait for.",
-        subcommands: [List.self, Show.self, Answer.self], defaultSubcommand: List.self)
+        subcommands: [List.self, ShowResource<Kind>.self, Answer.self], defaultSubcommand: List.self)
+
+    enum Kind: ResourceKind {
+        static let collection = "questions"
+        static let one = "a question"
+    }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -256,12 +266,6 @@ struct QuestionsCommand: AsyncParsableCommand {
                     Column("ANSWERS", isWide: true) { $0.member("answers")?.json ?? "" },
                 ], nothing: "No job waits for an answer.", list.remote)
         }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows a question.")
-        @OptionGroup var question: NamedResource
-        func run() async throws { try await question.ask(.get, "questions") }
     }
 
     struct Answer: AsyncParsableCommand {

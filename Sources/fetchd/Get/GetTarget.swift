@@ -1,3 +1,4 @@
+import FetchAPI
 import FetchEngine
 import Foundation
 
@@ -25,7 +26,7 @@ enum GetTarget {
         let plain = url.withoutCredentials().description
         guard let start = plain.range(of: "://") else { return url }
         let (user, password) = Self.parts(of: login)
-        let credentials = RemoteService.encoded(user) + (password.map { ":" + RemoteService.encoded($0) } ?? "")
+        let credentials = user.percentEncoded + (password.map { ":" + $0.percentEncoded } ?? "")
         return try URLRecord(plain[..<start.upperBound] + credentials + "@" + plain[start.upperBound...])
     }
 
@@ -39,7 +40,7 @@ enum GetTarget {
     static func url(_ url: URLRecord, putting file: String) throws(URLRecord.Failure) -> URLRecord {
         guard url.path.hasSuffix("/"), file != "-", url.query == nil else { return url }
         let name = file.split(separator: "/").last.map { String($0) } ?? ""
-        return try URLRecord(url.withoutFragment().description + RemoteService.encoded(name))
+        return try URLRecord(url.withoutFragment().description + name.percentEncoded)
     }
 
     /// The last part of a URL's path, as the name of a file here.

@@ -54,13 +54,13 @@ struct RemoteOptions: ParsableArguments {
             printError("fetchd: other users of the machine can see the key among the arguments; set FETCHD_KEY instead")
             text = key
         case nil:
-            if let path = keyFile ?? environment["FETCHD_KEY_FILE"].nonEmpty,
-                keyFile != nil
-                    || environment["FETCHD_KEY"].nonEmpty == nil
-            {
+            // A file that is named on purpose counts for more than the environment.
+            if let path = keyFile {
                 text = try Self.content(of: path)
+            } else if let key = environment["FETCHD_KEY"].nonEmpty {
+                text = key
             } else {
-                text = environment["FETCHD_KEY"].nonEmpty
+                text = try environment["FETCHD_KEY_FILE"].nonEmpty.map(Self.content)
             }
         }
         guard let key = text?.trimmingCharacters(in: .whitespacesAndNewlines), !key.isEmpty else { return nil }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FetchAPI
 import FetchEngine
 import FetchJobs
 import HTTPTypes
@@ -26,24 +27,7 @@ struct RemoteService: Sendable {
     }
 
     /// The path of a resource with a name, whatever characters that has.
-    static func path(_ parts: String...) -> String {
-        parts.map { "/" + encoded($0) }.joined()
-    }
-
-    /// A text as a part of a path, or as a name or value of a query.
-    static func encoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"):
-                return String(UnicodeScalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                return "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }.joined()
-    }
+    static func path(_ parts: String...) -> String { parts.map { "/\($0.percentEncoded)" }.joined() }
 
     /// The answer to a request, as JSON.
     ///
@@ -109,7 +93,7 @@ struct RemoteService: Sendable {
         _ method: HTTPRequest.Method, _ path: String, _ query: [(String, String?)], _ body: [UInt8]?, _ prefer: String?
     ) throws(RemoteFailure) -> Request {
         let pairs = query.compactMap { name, value in
-            value.map { "\(Self.encoded(name))=\(Self.encoded($0))" }
+            value.map { "\(name.percentEncoded)=\($0.percentEncoded)" }
         }
         let url: URLRecord
         do { url = try URLRecord(base + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))) } catch {

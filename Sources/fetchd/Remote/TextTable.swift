@@ -67,10 +67,4 @@ extension JSONValue {
         default: json
         }
     }
-
-    var json: String {
-        var writer = JSONWriter()
-        writer.value(self)
-        return writer.text
-    }
 }
