@@ -38,12 +38,12 @@ package final class MemoryFiguresStore: FiguresStore {
         return figures
     }
 
-    private static func periods(_ jobs: [Job], of seconds: Int64) -> [JobFigures.Period] {
-        var periods: [Timestamp: JobFigures.Period] = [:]
+    private static func periods(_ jobs: [Job], of seconds: Int64) -> [EndedJobs] {
+        var periods: [Timestamp: EndedJobs] = [:]
         for job in jobs where job.state.isFinal {
             let end = (job.finishedAt ?? .now).seconds / seconds * seconds
             let start = Timestamp(microseconds: end * 1_000_000)
-            periods[start, default: JobFigures.Period(start: start)].jobs[job.state, default: 0] += 1
+            periods[start, default: EndedJobs(start: start)].jobs[job.state, default: 0] += 1
         }
         return periods.values.sorted { $0.start < $1.start }
     }

@@ -250,7 +250,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         try check()
         return state.withLock { state in
             var statistics = JobStatistics(from: time, to: .now)
-            var hour = JobStatistics.Hour(start: time)
+            var hour = EndedJobs(start: time)
             for job in state.jobs.values where job.tenant == tenant {
                 if job.state.isFinal {
                     hour.jobs[job.state, default: 0] += 1

@@ -17,14 +17,12 @@ extension DashboardRoutes {
         )
         let after = try query["cursor"].map { try Cursor<AuditEntry.IDKind>($0, filter: word).after }
         let items = try await audit.entries(matching: filter, after: after, limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
-        let next =
-            items.count > shown.count
-            ? shown.last.map { last in
-                let filters = ["actor", "action", "object", "tenant"].map { (name: $0, value: query[$0]) }
-                let cursor = [(name: "cursor", value: Optional(Cursor(after: last.id, filter: word).text))]
-                return "\(AuditPages.path)?\(Query.text(filters + cursor).dropFirst())"
-            } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next { last in
+            let filters = ["actor", "action", "object", "tenant"].map { (name: $0, value: query[$0]) }
+            let cursor = [(name: "cursor", value: Optional(Cursor(after: last.id, filter: word).text))]
+            return DashboardView.address(AuditPages.path, filters + cursor)
+        }
         var sheet = sheet(
             "Audit log", call, view, hint: AuditPages.hint,
             fields: [
@@ -32,7 +30,7 @@ extension DashboardRoutes {
                 .text("object", "Of what", query["object"]),
             ])
         choose(query, in: &sheet)
-        sheet.sections = [.init(table: AuditPages.table(shown, isOfAll: isOfAll, next: next, now: .now))]
+        sheet.sections = [.init(table: AuditPages.table(part.shown, isOfAll: isOfAll, next: next, now: .now))]
         return page(.sheet, sheet)
     }
 

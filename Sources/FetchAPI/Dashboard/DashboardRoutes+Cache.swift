@@ -23,15 +23,13 @@ extension DashboardRoutes {
             return position
         }
         let items = try await ports.cache.answers(filter, of: view.tenant, after: after, limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
-        let next =
-            items.count > shown.count
-            ? shown.last.map {
-                view.href(
-                    CachePages.path, ("session", query["session"]), ("host", query["host"]),
-                    ("prefix", query["prefix"]), ("tag", query["tag"]),
-                    ("cursor", OpaqueText.write(CachePosition($0).text)))
-            } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next {
+            view.href(
+                CachePages.path, ("session", query["session"]), ("host", query["host"]),
+                ("prefix", query["prefix"]), ("tag", query["tag"]),
+                ("cursor", OpaqueText.write(CachePosition($0).text)))
+        }
         var sheet = sheet(
             "Cache", call, view, hint: CachePages.hint,
             fields: [
@@ -41,7 +39,8 @@ extension DashboardRoutes {
         sheet.choices = cacheChoices(view, isExplaining: false)
         sheet.sections = [
             .init(
-                table: CachePages.table(shown, view: view, next: next, now: .now), forms: CachePages.purgeForm(view))
+                table: CachePages.table(part.shown, view: view, next: next, now: .now),
+                forms: CachePages.purgeForm(view))
         ]
         return page(.sheet, sheet)
     }

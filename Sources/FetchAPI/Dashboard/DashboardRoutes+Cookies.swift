@@ -21,14 +21,12 @@ extension DashboardRoutes {
             .filter(filter.includes).map { ShownCookie($0) }
             .sorted { $0.position < $1.position }
             .filter { item in after.map { item.position > $0 } ?? true }
-        let shown = Array(all.prefix(Self.pageSize))
-        let next =
-            all.count > shown.count
-            ? shown.last.map {
-                view.href(
-                    CookiePages.path, ("session", query["session"]), ("domain", query["domain"]),
-                    ("name", query["name"]), ("cursor", OpaqueText.write($0.position.text)))
-            } : nil
+        let part = ListPart(all, limit: Self.pageSize)
+        let next = part.next {
+            view.href(
+                CookiePages.path, ("session", query["session"]), ("domain", query["domain"]),
+                ("name", query["name"]), ("cursor", OpaqueText.write($0.position.text)))
+        }
         var sheet = sheet(
             "Cookies", call, view, hint: CookiePages.hint,
             fields: [
@@ -36,7 +34,7 @@ extension DashboardRoutes {
                 .text("domain", "Domain", query["domain"]), .text("name", "Name", query["name"]),
             ])
         sheet.sections = [
-            .init(table: CookiePages.table(shown, session: jar, view: view, next: next, now: .now))
+            .init(table: CookiePages.table(part.shown, session: jar, view: view, next: next, now: .now))
         ]
         return page(.sheet, sheet)
     }

@@ -24,14 +24,12 @@ extension DashboardRoutes {
             .filter { credential in host.map { credential.host == $0 } ?? true }
             .sorted { $0.id < $1.id }
             .filter { credential in after.map { credential.id > $0 } ?? true }
-        let shown = Array(all.prefix(Self.pageSize))
-        let next =
-            all.count > shown.count
-            ? shown.last.map {
-                view.href(
-                    CredentialPages.path, ("session", query["session"]), ("host", host),
-                    ("cursor", Cursor(after: $0.id, filter: "").text))
-            } : nil
+        let part = ListPart(all, limit: Self.pageSize)
+        let next = part.next {
+            view.href(
+                CredentialPages.path, ("session", query["session"]), ("host", host),
+                ("cursor", Cursor(after: $0.id, filter: "").text))
+        }
         let uses = try await ports.credentials.uses(of: nil, tenant: view.tenant, after: nil, limit: Self.useCount)
         var sheet = sheet(
             "Credentials", call, view, hint: CredentialPages.hint,
@@ -39,7 +37,7 @@ extension DashboardRoutes {
                 .text("session", "Session", query["session"], hint: "default"), .text("host", "Host", host),
             ])
         sheet.sections = [
-            .init(table: CredentialPages.table(shown, view: view, next: next, now: .now)),
+            .init(table: CredentialPages.table(part.shown, view: view, next: next, now: .now)),
             CredentialPages.uses(uses, view: view, now: .now),
         ]
         return page(.sheet, sheet)

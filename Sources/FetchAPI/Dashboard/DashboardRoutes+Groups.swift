@@ -19,14 +19,12 @@ extension DashboardRoutes {
         let view = try await view(query, call, session)
         let after = try query["cursor"].map { try Cursor<JobGroup.Kind>($0, filter: "").after }
         let items = try await ports.groups.groups(of: view.tenant, after: after, limit: Self.groupCount + 1)
+        let part = ListPart(items, limit: Self.groupCount)
+        let next = part.next { view.href(GroupPages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) }
         var shown: [(group: JobGroup, counts: [JobState: Int64])] = []
-        for group in items.prefix(Self.groupCount) {
+        for group in part.shown {
             shown.append((group, try await ports.groups.counts(of: group.id, tenant: view.tenant)))
         }
-        let next =
-            items.count > shown.count
-            ? shown.last.map { view.href(GroupPages.path, ("cursor", Cursor(after: $0.group.id, filter: "").text)) }
-            : nil
         var sheet = sheet("Groups", call, view, hint: GroupPages.hint)
         sheet.sections = [.init(table: GroupPages.table(shown, view: view, next: next, now: .now))]
         return page(.sheet, sheet)

@@ -48,7 +48,7 @@ extension DashboardRoutes {
         let items = try await jobs.jobs(
             of: tenant, matching: filter, page: JobPage(limit: Self.pageSize + 1, at: place))
         let hasMore = items.count > Self.pageSize
-        let shown = newer == nil ? Array(items.prefix(Self.pageSize)) : Array(items.suffix(Self.pageSize))
+        let shown = JobPage(limit: Self.pageSize, at: place).cut(items)
         func cursor(_ job: JobSummary?, _ isThere: Bool) -> JobCursor? {
             isThere ? job.map { JobCursor(after: $0.id, filter: filter) } : nil
         }

@@ -17,14 +17,12 @@ extension DashboardRoutes {
         let view = try await isOfAll ? allTenants(call, session) : view(query, call, session)
         let after = try query["cursor"].map { try Cursor<APIKey.Kind>($0, filter: "").after }
         let items = try await keys.keys(of: isOfAll ? nil : view.tenant, after: after, limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
+        let part = ListPart(items, limit: Self.pageSize)
         let tenant = isOfAll ? Self.allTenants : view.name
-        let next =
-            items.count > shown.count
-            ? shown.last.map { last in
-                let cursor = Cursor(after: last.key.id, filter: "").text
-                return "\(KeyPages.path)?\(Query.text([("cursor", cursor), ("tenant", tenant)]).dropFirst())"
-            } : nil
+        let next = part.next { last in
+            let cursor = Cursor(after: last.key.id, filter: "").text
+            return DashboardView.address(KeyPages.path, [("cursor", cursor), ("tenant", tenant)])
+        }
         var sheet = sheet("Keys", call, view, hint: KeyPages.hint)
         // Operators revoke the keys of every tenant, as the API lets them.
         sheet.notice = view.name.map { "You look at the tenant \(VisibleText.cut($0)) as an operator of the service." }
@@ -32,7 +30,8 @@ extension DashboardRoutes {
         sheet.sections = [
             .init(
                 table: KeyPages.table(
-                    shown, mayRevoke: session.may(.post, KeyPages.revoke), isOfAll: isOfAll, next: next, now: .now))
+                    part.shown, mayRevoke: session.may(.post, KeyPages.revoke), isOfAll: isOfAll, next: next, now: .now)
+            )
         ]
         return page(.sheet, sheet)
     }

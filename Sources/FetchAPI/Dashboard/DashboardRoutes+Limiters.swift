@@ -25,13 +25,11 @@ extension DashboardRoutes {
         let after = try query["cursor"].map { try LimiterCursor($0) }
         let items = try await limiters.limiters(
             of: view.tenant, kind, after: after?.key ?? "", limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
+        let part = ListPart(items, limit: Self.pageSize)
         let path = LimiterPages.path(kind)
-        let next =
-            items.count > shown.count
-            ? shown.last.map { view.href(path, ("cursor", LimiterCursor(after: $0).text)) } : nil
+        let next = part.next { view.href(path, ("cursor", LimiterCursor(after: $0).text)) }
         var sheet = sheet(LimiterPages.title(kind), call, view, hint: LimiterPages.hint(kind))
-        sheet.sections = [LimiterPages.section(shown, of: kind, view: view, next: next, now: .now)]
+        sheet.sections = [LimiterPages.section(part.shown, of: kind, view: view, next: next, now: .now)]
         if kind == .host, after == nil {
             let sample = try await ports.figures.sample(of: view.tenant)
             sheet.sections.append(LimiterPages.activity(sample, view: view, now: .now))

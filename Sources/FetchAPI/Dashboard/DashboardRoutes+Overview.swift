@@ -16,9 +16,7 @@ extension DashboardRoutes {
         async let failures = jobs.jobs(of: view.tenant, state: .failed, page: JobPage(limit: Self.failureCount))
         let content = OverviewPage.Content(
             figures: try await figures, sample: try await sample, nodes: try await nodes, failures: try await failures)
-        let links = OverviewPage.Links(
-            may: { session.may(.get, $0) }, ofOwnTenant: view.isOwn, tenant: Query.text([view.parameter]))
-        var page = OverviewPage(content, links: links, frame: frame("Overview", call, session), now: .now)
+        var page = OverviewPage(content, view, frame: frame("Overview", call, session), now: .now)
         page.notice = Self.notice(view)
         page.search = search(call, view, [])
         return self.page(.overview, page)

@@ -24,11 +24,11 @@ extension DashboardRoutes {
         let after = try query["cursor"].map { try Cursor<QuestionIDKind>($0, filter: filter.word).after }
         let items = try await questions.questions(
             of: session.tenant, matching: filter, after: after, limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
-        let next = items.count > shown.count ? shown.last.map { Cursor(after: $0.id, filter: filter.word) } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next { Cursor(after: $0.id, filter: filter.word) }
         let ended = try await questions.lastEnded(of: session.tenant, limit: Self.endedCount)
         let content = QuestionListPage(
-            shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,
+            part.shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,
             mayAnswer: session.may(.post, Self.answerPath), frame: frame("Questions", call, session), now: now)
         return page(.questions, content)
     }

@@ -19,12 +19,10 @@ extension DashboardRoutes {
         let view = try await view(query, call, session)
         let after = try query["cursor"].map { try Cursor<Schedule.Kind>($0, filter: "").after }
         let items = try await ports.schedules.schedules(of: view.tenant, after: after, limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
-        let next =
-            items.count > shown.count
-            ? shown.last.map { view.href(SchedulePages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next { view.href(SchedulePages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) }
         var sheet = sheet("Schedules", call, view, hint: SchedulePages.hint)
-        sheet.sections = [.init(table: SchedulePages.table(shown, view: view, next: next, now: .now))]
+        sheet.sections = [.init(table: SchedulePages.table(part.shown, view: view, next: next, now: .now))]
         return page(.sheet, sheet)
     }
 

@@ -31,16 +31,14 @@ extension DashboardRoutes {
             return Tenant.ID(rawValue: number)
         }
         let items = try await ports.tenants.tenants(after: after, limit: Self.pageSize + 1)
-        let shown = Array(items.prefix(Self.pageSize))
-        let next =
-            items.count > shown.count
-            ? shown.last.map { "\(ServicePages.tenants)?cursor=\(OpaqueText.write($0.tenant.id.description))" } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next { "\(ServicePages.tenants)?cursor=\(OpaqueText.write($0.tenant.id.description))" }
         var sheet = SheetPage(frame("Tenants", call, session), hint: ServicePages.tenantsHint)
         // Finds one of thousands by its name.
         sheet.search = SheetPage.Search(
             path: ServicePages.usage, fields: [.text(Self.tenantParameter, "Tenant", isRequired: true)], button: "Usage"
         )
-        sheet.sections = [.init(table: ServicePages.table(shown, own: session.tenant, next: next, now: .now))]
+        sheet.sections = [.init(table: ServicePages.table(part.shown, own: session.tenant, next: next, now: .now))]
         return page(.sheet, sheet)
     }
 

@@ -21,14 +21,13 @@ extension DashboardRoutes {
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: word).after }
         let items = try await ports.sessions.sessions(
             of: view.tenant, matching: filter, page: SessionPage(limit: Self.pageSize + 1, after: after))
-        var shown = Array(items.prefix(Self.pageSize))
-        let next =
-            items.count > shown.count
-            ? shown.last.map {
-                view.href(
-                    SessionPages.path, ("kind", filter.kind?.rawValue), ("identifier", filter.identifier),
-                    ("cursor", Cursor(after: $0.id, filter: word).text))
-            } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next {
+            view.href(
+                SessionPages.path, ("kind", filter.kind?.rawValue), ("identifier", filter.identifier),
+                ("cursor", Cursor(after: $0.id, filter: word).text))
+        }
+        var shown = part.shown
         if after == nil, filter == SessionFilter(), !shown.contains(where: { $0.id == .default }) {
             shown.insert(Self.standard(view.tenant), at: 0)
         }

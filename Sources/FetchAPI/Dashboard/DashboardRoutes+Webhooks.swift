@@ -28,13 +28,11 @@ extension DashboardRoutes {
         let after = try query["cursor"].map { try Cursor<WebhookEndpoint.Kind>($0, filter: "").after }
         let all = try await ports.webhooks.endpoints(of: view.tenant).sorted { $0.id < $1.id }
             .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
-        let shown = Array(all.prefix(Self.endpointCount))
-        let next =
-            all.count > shown.count
-            ? shown.last.map { view.href(WebhookPages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) } : nil
+        let part = ListPart(all, limit: Self.endpointCount)
+        let next = part.next { view.href(WebhookPages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) }
         var sheet = sheet("Webhooks", call, view, hint: WebhookPages.hint)
         sheet.choices = WebhookPages.choices(view, current: WebhookPages.path)
-        sheet.sections = [.init(table: WebhookPages.table(shown, view: view, next: next, now: .now))]
+        sheet.sections = [.init(table: WebhookPages.table(part.shown, view: view, next: next, now: .now))]
         return page(.sheet, sheet)
     }
 
@@ -94,15 +92,13 @@ extension DashboardRoutes {
         let after = try query["cursor"].map { try Cursor<WebhookDelivery.Kind>($0, filter: digest).after }
         let items = try await ports.webhooks.deliveries(
             of: view.tenant, matching: filter, page: DeliveryPage(limit: Self.pageSize + 1, after: after))
-        let shown = Array(items.prefix(Self.pageSize))
-        let next =
-            items.count > shown.count
-            ? shown.last.map {
-                view.href(
-                    WebhookPages.deliveries, ("endpoint", query["endpoint"]), ("state", query["state"]),
-                    ("event", query["event"]), ("job", query["job"]),
-                    ("cursor", Cursor(after: $0.delivery.id, filter: digest).text))
-            } : nil
+        let part = ListPart(items, limit: Self.pageSize)
+        let next = part.next {
+            view.href(
+                WebhookPages.deliveries, ("endpoint", query["endpoint"]), ("state", query["state"]),
+                ("event", query["event"]), ("job", query["job"]),
+                ("cursor", Cursor(after: $0.delivery.id, filter: digest).text))
+        }
         var sheet = sheet(
             "Deliveries", call, view, hint: WebhookPages.deliveriesHint,
             fields: [
@@ -115,7 +111,7 @@ extension DashboardRoutes {
                 .text("job", "Job", query["job"], hint: "job_…"),
             ])
         sheet.choices = WebhookPages.choices(view, current: WebhookPages.deliveries)
-        sheet.sections = [.init(table: WebhookPages.table(shown, view: view, next: next, now: .now))]
+        sheet.sections = [.init(table: WebhookPages.table(part.shown, view: view, next: next, now: .now))]
         return page(.sheet, sheet)
     }
 

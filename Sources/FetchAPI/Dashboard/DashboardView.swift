@@ -17,9 +17,29 @@ struct DashboardView: Sendable {
     /// Whether the page shows a form; an operator reads what is another tenant's, and changes nothing of it.
     func may(_ path: String) -> Bool { isOwn && session.may(.post, path) }
 
+    /// Whether the visitor may look at a page.
+    func mayOpen(_ path: String) -> Bool { session.may(.get, path) }
+
     /// An address of the dashboard that shows the same tenant's things.
     func href(_ path: String, _ parameters: (name: String, value: String?)...) -> String {
-        let query = Query.text(parameters + [parameter]).dropFirst()
+        Self.address(path, parameters + [parameter])
+    }
+
+    /// The same of a list; nil for one that the visitor may not open.
+    func list(_ path: String, _ parameters: (name: String, value: String?)...) -> String? {
+        mayOpen(path) ? Self.address(path, parameters + [parameter]) : nil
+    }
+
+    /// The page of a job; nil for another tenant's, which are not shown.
+    func job(_ id: Job.ID) -> String? { isOwn ? "\(DashboardRoutes.jobsPath)/\(id)" : nil }
+
+    /// The list of the jobs that match the members of a filter; nil for another tenant's, which are not shown.
+    func jobs(_ filter: (name: String, value: String?)...) -> String? {
+        isOwn ? Self.address(DashboardRoutes.jobsPath, filter) : nil
+    }
+
+    static func address(_ path: String, _ parameters: [(name: String, value: String?)]) -> String {
+        let query = Query.text(parameters).dropFirst()
         return query.isEmpty ? path : "\(path)?\(query)"
     }
 }

@@ -1,8 +1,6 @@
-import FetchJobs
 import HTTPTypes
-import Hummingbird
 
-/// A file that pages load: the same for everyone, and asked for again only when it has changed.
+/// A file that pages load.
 struct StaticFile: Sendable {
     /// All of them, by the name they are embedded under.
     static let all = [
@@ -12,28 +10,17 @@ struct StaticFile: Sendable {
     ]
 
     let path: String
-    private let response: Response
-    private let tag: String
+    private let document: Document
 
     private init(_ name: String, type: String) {
-        let text = Embedded.files[name] ?? ""
         path = "/dashboard/\(name)"
-        tag = SHA256Digest(of: Array(text.utf8)).tag
-        var response = Response.text(text, type: type)
-        response.headers[.eTag] = tag
-        // A page of a newer release never meets the file of an older one.
-        response.headers[.cacheControl] = "public, no-cache"
-        response.headers[.crossOriginResourcePolicy] = "same-origin"
-        self.response = response
+        document = Document(Embedded.files[name] ?? "", type: type)
     }
 
     var route: Route {
         Route(.get, path) { call in
             _ = try call.query()
-            guard let tags = call.headers[.ifNoneMatch], Representation.matches(tags, tag) else { return response }
-            var headers = response.headers
-            headers[.contentType] = nil
-            return Response(status: .notModified, headers: headers)
+            return document.response(to: call)
         }
     }
 }

@@ -1,6 +1,7 @@
 import FetchJobs
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 extension Response {
     /// JSON texts, one a line.
@@ -19,16 +20,19 @@ extension Response {
     /// - Parameters:
     ///   - first: The first page.
     ///   - size: How many elements a page has; one with fewer is the last.
+    ///   - head: What stands before the first line.
     ///   - next: The page after an element.
     ///   - write: Writes the lines of a page.
     static func lines<Element: Sendable>(
         pages first: [Element],
         of size: Int,
+        head: String = "",
         next: @escaping @Sendable (Element) async throws -> [Element],
         write: @escaping @Sendable ([Element], inout any ResponseBodyWriter) async throws -> Void
     ) -> Response {
         .lines(
             ResponseBody { writer in
+                if !head.isEmpty { try await writer.write(ByteBuffer(string: head)) }
                 var page = first
                 while let last = page.last {
                     try await write(page, &writer)
@@ -55,13 +59,13 @@ extension Response {
         cursor: (Element) -> String,
         write: (Element, inout JSONWriter) -> Void
     ) -> Response {
-        let page = items.prefix(limit)
-        let next = items.count > limit ? page.last.map(cursor) : nil
+        let part = ListPart(items, limit: limit)
+        let next = part.next(cursor)
         var response = Response.json { writer in
             writer.member(
                 "data",
                 array: { writer in
-                    for element in page { writer.object { write(element, &$0) } }
+                    for element in part.shown { writer.object { write(element, &$0) } }
                 }
             )
             writer.member("hasMore", next != nil)

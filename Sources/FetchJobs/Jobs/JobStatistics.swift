@@ -1,14 +1,5 @@
 /// How the jobs of a tenant are, and how they went in the last hours.
 package struct JobStatistics: Sendable {
-    /// The jobs that ended within one hour of the clock.
-    package struct Hour: Sendable {
-        package let start: Timestamp
-        package var jobs: [JobState: Int64] = [:]
-        package var bodyBytes: Int64 = 0
-
-        package init(start: Timestamp) { self.start = start }
-    }
-
     /// The times, in seconds, that half, nine tenths and all but one in a hundred keep within.
     package struct Percentiles: Sendable, Equatable {
         package let p50: Double
@@ -47,7 +38,7 @@ package struct JobStatistics: Sendable {
     /// Jobs that are not final, now.
     package var current: [JobState: Int64] = [:]
     /// The latest first.
-    package var hours: [Hour] = []
+    package var hours: [EndedJobs] = []
     package var sample = Group(jobs: 0, unsuccessful: 0, duration: nil, waiting: nil)
     package var sampleByState: [JobState: Group] = [:]
     package var sampleByHour: [Timestamp: Group] = [:]
@@ -123,7 +114,7 @@ extension JobStatistics {
         writer.member("jobsPerSecond", seconds > 0 ? Double(count) / seconds : 0)
     }
 
-    private func write(_ hour: Hour, _ writer: inout JSONWriter) {
+    private func write(_ hour: EndedJobs, _ writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("hour", hour.start.description)
             for state in Self.ends { writer.member(state.rawValue, hour.jobs[state] ?? 0) }

@@ -11,8 +11,9 @@ package final class LoadObservation: Sendable {
     package let redirectCount: Int
     package let challengeCount: Int
 
-    package init(of task: SessionTask) {
-        transactions = task.metrics.transactions
+    /// - Parameter metrics: Those of the task.
+    package init(of task: SessionTask, _ metrics: TaskMetrics) {
+        transactions = metrics.transactions
         cacheStatus = task.response?.cacheStatus
         cookies = task.cookieVerdicts
         redirectCount = task.redirects.count

@@ -1,26 +1,13 @@
 /// How the jobs of a tenant stand now, and how they went in the last day.
 package struct JobFigures: Sendable {
-    /// The jobs that ended within one minute or one hour of the clock.
-    package struct Period: Sendable, Equatable {
-        package let start: Timestamp
-        /// By the state that they ended in.
-        package var jobs: [JobState: Int64] = [:]
-        /// Of the bodies of their responses.
-        package var bodyBytes: Int64 = 0
-
-        package init(start: Timestamp) { self.start = start }
-
-        package var count: Int64 { jobs.values.reduce(0, +) }
-    }
-
     /// The jobs that are not final, by state.
     package var current: [JobState: BoundedCount] = [:]
     /// Since when the first of those waits that are ready and at no gate of a limiter.
     package var oldestQueuedAt: Timestamp?
     /// Those of the last hour that have jobs, the earliest first.
-    package var minutes: [Period] = []
+    package var minutes: [EndedJobs] = []
     /// Those of the last 24 hours that have jobs, the earliest first.
-    package var hours: [Period] = []
+    package var hours: [EndedJobs] = []
     /// Webhook messages on their way.
     package var pendingDeliveries: BoundedCount = 0
     /// Webhook messages of the last 24 hours that were given up.

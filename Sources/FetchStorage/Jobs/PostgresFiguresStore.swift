@@ -25,8 +25,8 @@ package struct PostgresFiguresStore: FiguresStore {
                 try figures.take(current: row)
             }
             let ended = try await client.of(tenant).query(Self.ended(of: tenant))
-            figures.minutes = try Self.periods(ended, ofMinutes: true)
-            figures.hours = try Self.periods(ended, ofMinutes: false)
+            figures.minutes = try EndedJobs.read(ended.filter { try $0.decode(Bool.self, at: 0) }, at: 1)
+            figures.hours = try EndedJobs.read(ended.filter { try !$0.decode(Bool.self, at: 0) }, at: 1)
             figures.openCircuits = try await client.of(tenant).query(Self.circuits(of: tenant)).map { row in
                 let address = Limiter.Address(tenant: tenant, kind: .host, key: try row.decode(at: 0))
                 var limiter = Limiter(address: address)
@@ -147,17 +147,6 @@ package struct PostgresFiguresStore: FiguresStore {
         GROUP BY start, state
         ORDER BY start, state
         """
-    }
-
-    private static func periods(_ rows: Rows, ofMinutes: Bool) throws -> [JobFigures.Period] {
-        var periods: [JobFigures.Period] = []
-        for row in rows where try row.decode(Bool.self, at: 0) == ofMinutes {
-            let start = try row.decode(Timestamp.self, at: 1)
-            if periods.last?.start != start { periods.append(JobFigures.Period(start: start)) }
-            periods[periods.count - 1].jobs[try row.decode(JobState.self, at: 2)] = try row.decode(Int64.self, at: 3)
-            periods[periods.count - 1].bodyBytes += try row.decode(Int64.self, at: 4)
-        }
-        return periods
     }
 
     private static func circuits(of tenant: Tenant.ID) -> Query {

@@ -13,7 +13,8 @@ extension PostgresJobStore: StatisticsStore {
             for row in try await client.of(tenant).query(Self.waiting(of: tenant)) {
                 statistics.current[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
             }
-            statistics.hours = try Self.hours(try await client.of(tenant).query(Self.ended(of: tenant, since: time)))
+            statistics.hours = try EndedJobs.read(
+                try await client.of(tenant).query(Self.ended(of: tenant, since: time)))
             for row in try await client.of(tenant).query(Self.sample(of: tenant, since: time)) {
                 try statistics.take(row, maximumHosts: Self.maximumHosts)
             }
@@ -44,17 +45,6 @@ extension PostgresJobStore: StatisticsStore {
         GROUP BY hour, state
         ORDER BY hour DESC
         """
-    }
-
-    private static func hours(_ rows: Rows) throws -> [JobStatistics.Hour] {
-        var hours: [JobStatistics.Hour] = []
-        for row in rows {
-            let start = try row.decode(Timestamp.self, at: 0)
-            if hours.last?.start != start { hours.append(JobStatistics.Hour(start: start)) }
-            hours[hours.count - 1].jobs[try row.decode(JobState.self, at: 1)] = try row.decode(Int64.self, at: 2)
-            hours[hours.count - 1].bodyBytes += try row.decode(Int64.self, at: 3)
-        }
-        return hours
     }
 
     private static func sample(of tenant: Tenant.ID, since time: Timestamp) -> Query {

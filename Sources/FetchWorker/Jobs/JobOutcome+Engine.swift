@@ -42,9 +42,9 @@ extension JobOutcome {
             }
         }
         deadline = load.deadline
-        observation = LoadObservation(of: task)
         decisions = load.decisions?.json
         let metrics = task.metrics
+        observation = LoadObservation(of: task, metrics)
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
         let taskStart = start.advanced(by: .zero - task.earlier)
         traffic = metrics.transactions.reduce(Traffic()) { $0 + Traffic(of: $1) }

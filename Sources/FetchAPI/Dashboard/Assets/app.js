@@ -153,7 +153,7 @@ function show(progress) {
 }
 
 function amount(bytes) {
-    const names = ["B", "KB", "MB", "GB", "TB"];
+    const names = ["B", "kB", "MB", "GB", "TB"];
     const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), names.length - 1);
     return `${(bytes / 1000 ** power).toFixed(power ? 1 : 0)} ${names[power]}`;
 }

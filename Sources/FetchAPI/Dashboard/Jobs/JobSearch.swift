@@ -160,7 +160,6 @@ extension JobSearch {
     /// The list of the jobs that match a filter.
     static func path(_ filter: JobFilter, _ more: [(name: String, value: String?)] = []) -> String {
         let text = text(filter)
-        let query = Query.text([("q", text.isEmpty ? nil : text)] + more).dropFirst()
-        return query.isEmpty ? "/dashboard/jobs" : "/dashboard/jobs?\(query)"
+        return DashboardView.address(DashboardRoutes.jobsPath, [("q", text.isEmpty ? nil : text)] + more)
     }
 }

@@ -9,18 +9,11 @@ extension JobActionRoutes {
     func table(of filter: JobFilter, _ tenant: Tenant.ID) async throws -> Response {
         let jobs = jobs
         let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
-        var response = Response.lines(
-            ResponseBody { writer in
-                try await writer.write(ByteBuffer(string: JobTable.head))
-                var page = first
-                while let last = page.last {
-                    try await writer.write(ByteBuffer(string: page.map(JobTable.line).joined()))
-                    guard page.count == Self.pageSize else { break }
-                    page = try await jobs.jobs(
-                        of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
-                }
-                try await writer.finish(nil)
-            })
+        var response = Response.lines(pages: first, of: Self.pageSize, head: JobTable.head) { last in
+            try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
+        } write: { page, writer in
+            try await writer.write(ByteBuffer(string: page.map(JobTable.line).joined()))
+        }
         response.headers[.contentType] = "text/csv; charset=utf-8"
         return response
     }

@@ -48,7 +48,7 @@ enum CredentialPages {
         let rows = uses.map { use in
             [
                 SheetPage.Cell(.time(use.usedAt, now: now)), SheetPage.Cell(.code("\(use.credential)")),
-                SheetPage.Cell(use.job.map { .code("\($0)", to: view.isOwn ? "/dashboard/jobs/\($0)" : nil) }),
+                SheetPage.Cell(use.job.map { .code("\($0)", to: view.job($0)) }),
                 SheetPage.Cell(.text(place(use))),
             ]
         }

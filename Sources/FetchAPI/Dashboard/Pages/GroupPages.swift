@@ -19,7 +19,7 @@ enum GroupPages {
     private static func row(
         _ group: JobGroup, _ counts: [JobState: Int64], _ view: DashboardView, _ now: Timestamp
     ) -> [SheetPage.Cell] {
-        let jobs = view.isOwn ? "/dashboard/jobs?group=\(group.id)" : nil
+        let jobs = view.jobs(("group", "\(group.id)"))
         let states = JobState.allCases.compactMap { state in
             counts[state].map { "\(Figure.text($0)) \(state.rawValue)" }
         }

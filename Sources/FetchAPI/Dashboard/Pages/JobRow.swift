@@ -41,24 +41,11 @@ struct ProgressText {
     }
 
     init(_ progress: JobProgress) {
-        received = Amount.text(progress.bytesReceived)
+        received = Figure.bytes(progress.bytesReceived)
         part = progress.bytesExpectedToReceive.map {
-            Part(bytes: progress.bytesReceived, of: max($0, 1), total: Amount.text($0))
+            Part(bytes: progress.bytesReceived, of: max($0, 1), total: Figure.bytes($0))
         }
-        speed = "\(Amount.text(Int64(progress.bytesPerSecond)))/s"
-    }
-}
-
-/// Numbers of bytes, for people.
-enum Amount {
-    static func text(_ bytes: Int64) -> String {
-        var (value, names) = (Double(bytes), ["B", "KB", "MB", "GB", "TB"][...])
-        while value >= 1000, names.count > 1 {
-            value /= 1000
-            names = names.dropFirst()
-        }
-        let name = names.first ?? ""
-        return name == "B" ? "\(bytes) B" : "\((value * 10).rounded() / 10) \(name)"
+        speed = Figure.bytesPerSecond(progress.bytesPerSecond)
     }
 }
 

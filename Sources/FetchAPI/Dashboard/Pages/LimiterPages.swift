@@ -21,7 +21,8 @@ enum LimiterPages {
     ) -> SheetPage.Section {
         let rows = limiters.map { limiter in
             [
-                SheetPage.Cell(.code(limiter.address.key, to: kind == .host ? jobs(limiter.address.key, view) : nil)),
+                SheetPage.Cell(
+                    .code(limiter.address.key, to: kind == .host ? view.jobs(("host", limiter.address.key)) : nil)),
                 condition(limiter, view, now), SheetPage.Cell(.number(Figure.text(limiter.waiting))),
                 SheetPage.Cell(.number(Figure.text(limiter.running))), SheetPage.Cell(.text(text(limiter.limits))),
                 SheetPage.Cell(forms: forms(limiter, view)),
@@ -36,10 +37,6 @@ enum LimiterPages {
                 title(kind), [noun(kind), "State", "Waiting", "Running", "Limits", "Change"], rows, next: next))
     }
 
-    private static func jobs(_ host: String, _ view: DashboardView) -> String? {
-        view.isOwn ? "/dashboard/jobs?host=\(host.percentEncoded)" : nil
-    }
-
     private static func condition(_ limiter: Limiter, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Cell {
         let circuit = limiter.openCircuit
         return SheetPage.Cell(
@@ -47,7 +44,7 @@ enum LimiterPages {
             limiter.isPaused && limiter.running > 0 ? .hint("drains: \(limiter.running) still run") : nil,
             .hint(circuit?.reason),
             limiter.circuit == .open ? circuit.map { .time($0.until, now: now, before: "tried again ") } : nil,
-            limiter.blockedBy.map { .code("\($0)", to: view.isOwn ? "/dashboard/jobs/\($0)" : nil) })
+            limiter.blockedBy.map { .code("\($0)", to: view.job($0)) })
     }
 
     private static func state(_ limiter: Limiter) -> SheetPage.Line {
@@ -135,7 +132,7 @@ enum LimiterPages {
     static func activity(_ sample: [SampledJob], view: DashboardView, now: Timestamp) -> SheetPage.Section {
         let hosts = HostActivity.all(in: sample)
         let rows = hosts.prefix(maximumHosts).map { host in
-            let jobs = jobs(host.host, view)
+            let jobs = view.jobs(("host", host.host))
             var forms: [SheetPage.Form] = []
             if view.may("\(path(.host))/pause") {
                 forms = [

@@ -46,22 +46,20 @@ struct OverviewPage {
     let sampled: String
     let sections: [SheetPage.Section]
 
-    /// - Parameters:
-    ///   - links: Where lists are that the visitor may open.
-    init(_ content: Content, links: Links, frame: PageFrame, now: Timestamp) {
+    init(_ content: Content, _ view: DashboardView, frame: PageFrame, now: Timestamp) {
         self.frame = frame
         let sample = Sample(content.sample)
         groups = [
-            Group(title: "Now", tiles: Self.current(content, links, now)),
-            Group(title: "Last 24 hours", tiles: Self.ended(content, sample, links)),
-            Group(title: "Service", tiles: Self.service(content, links, now)),
+            Group(title: "Now", tiles: Self.current(content, view, now)),
+            Group(title: "Last 24 hours", tiles: Self.ended(content, sample, view)),
+            Group(title: "Service", tiles: Self.service(content, view, now)),
         ]
         graphs = Self.graphs(content, sample, now)
         hasGraphs = !graphs.isEmpty
         sampled = sample.words(now: now)
         sections = [
-            Self.errors(sample, links, now), Self.hosts(sample, links), Self.circuits(content, links, now),
-            Self.nodes(content, links, now), Self.failures(content, links, now),
+            Self.errors(sample, view, now), Self.hosts(sample, view), Self.circuits(content, view, now),
+            Self.nodes(content, view, now), Self.failures(content, view, now),
         ].compactMap(\.self)
     }
 
@@ -73,66 +71,41 @@ struct OverviewPage {
         /// The newest failed jobs.
         let failures: [JobSummary]
     }
-
-    /// Where the lists behind the figures are.
-    struct Links {
-        /// Whether the visitor may open a page.
-        let may: (_ path: String) -> Bool
-        /// Whether lists of jobs show the tenant's that the page is about.
-        let ofOwnTenant: Bool
-        /// What addresses of other lists have in their query, so that they are of the same tenant.
-        let tenant: String
-
-        /// A list of jobs by the members of a filter; nil for another tenant's.
-        func jobs(_ filter: (name: String, value: String?)...) -> String? {
-            guard ofOwnTenant else { return nil }
-            let query = Query.text(filter).dropFirst()
-            return "/dashboard/jobs" + (query.isEmpty ? "" : "?\(query)")
-        }
-
-        func job(_ id: Job.ID) -> String? { ofOwnTenant ? "/dashboard/jobs/\(id)" : nil }
-
-        func list(_ path: String, _ filter: (name: String, value: String?)...) -> String? {
-            guard may(path) else { return nil }
-            let query = (Query.text(filter) + tenant).dropFirst()
-            return query.isEmpty ? path : "\(path)?\(query)"
-        }
-    }
 }
 
 // MARK: Figures
 
 extension OverviewPage {
-    private static func current(_ content: Content, _ links: Links, _ now: Timestamp) -> [Tile] {
+    private static func current(_ content: Content, _ view: DashboardView, _ now: Timestamp) -> [Tile] {
         JobState.allCases.filter { !$0.isFinal }.map { state in
             let oldest = state == .queued ? content.figures.oldestQueuedAt : nil
             return Tile(
                 title: state.rawValue, number: Figure.text(content.figures.current[state] ?? 0),
                 style: "state \(state.rawValue)", note: oldest.map { "oldest waits \(Age.text(since: $0, now: now))" },
-                href: links.jobs(("state", state.rawValue)))
+                href: view.jobs(("state", state.rawValue)))
         }
     }
 
-    private static func ended(_ content: Content, _ sample: Sample, _ links: Links) -> [Tile] {
+    private static func ended(_ content: Content, _ sample: Sample, _ view: DashboardView) -> [Tile] {
         let hours = content.figures.hours
         let all = hours.reduce(0) { $0 + $1.count }
         let states = JobState.allCases.filter(\.isFinal).map { state in
             let count = hours.reduce(0) { $0 + ($1.jobs[state] ?? 0) }
             return Tile(
                 title: state.rawValue, number: Figure.text(count), style: "state \(state.rawValue)",
-                note: Figure.percent(Double(count), of: Double(all)), href: links.jobs(("state", state.rawValue)))
+                note: Figure.percent(Double(count), of: Double(all)), href: view.jobs(("state", state.rawValue)))
         }
         let answers = [4, 5].map { number in
             let name = StatusFilter(class: number).description
             let count = sample.jobs.count { ($0.status ?? 0) / 100 == number }
             return Tile(
                 title: "answered \(name)", number: Figure.text(Int64(count)), style: "state",
-                note: sample.isCut ? "of the sample" : nil, href: links.jobs(("status", name)))
+                note: sample.isCut ? "of the sample" : nil, href: view.jobs(("status", name)))
         }
         return states + answers
     }
 
-    private static func service(_ content: Content, _ links: Links, _ now: Timestamp) -> [Tile] {
+    private static func service(_ content: Content, _ view: DashboardView, _ now: Timestamp) -> [Tile] {
         let figures = content.figures
         let jobs = figures.minutes.reduce(0) { $0 + $1.count }
         let bytes = figures.minutes.reduce(0) { $0 + $1.bodyBytes }
@@ -141,27 +114,27 @@ extension OverviewPage {
         return [
             Tile(
                 title: "ended", number: Figure.text(jobs), style: "state",
-                note: "last hour, \(Figure.rate(Double(jobs) / 3600)) jobs/s", href: links.jobs()),
+                note: "last hour, \(Figure.rate(Double(jobs) / 3600)) jobs/s", href: view.jobs()),
             Tile(
                 title: "received", number: Figure.bytes(bytes), style: "state",
                 note: "last hour, \(Figure.bytesPerSecond(Double(bytes) / 3600))",
-                href: links.jobs(("state", JobState.succeeded.rawValue))),
+                href: view.jobs(("state", JobState.succeeded.rawValue))),
             Tile(
                 title: "webhooks", number: Figure.text(figures.pendingDeliveries), style: "state",
                 note: given.value > 0 ? "pending; \(Figure.text(given)) given up in 24 h" : "pending",
-                href: links.list(
+                href: view.list(
                     WebhookPages.deliveries,
                     ("state", (given.value > 0 ? DeliveryState.abandoned : .pending).rawValue))),
             Tile(
                 title: "open circuits", number: Figure.text(Int64(figures.openCircuits.count)),
                 style: figures.openCircuits.isEmpty ? "state" : "state scheduled", note: nil,
-                href: links.list("/dashboard/hosts")),
+                href: view.list("/dashboard/hosts")),
             Tile(
                 title: "questions", number: Figure.text(figures.openQuestions), style: "state", note: nil,
-                href: links.ofOwnTenant ? links.list("/dashboard/questions") : nil),
+                href: view.isOwn ? view.list("/dashboard/questions") : nil),
             Tile(
                 title: live == 1 ? "node" : "nodes", number: "\(live)", style: live == 0 ? "state failed" : "state",
-                note: nil, href: links.list(ServicePages.nodes)),
+                note: nil, href: view.list(ServicePages.nodes)),
         ]
     }
 }
@@ -215,7 +188,7 @@ extension OverviewPage {
 
     /// The last periods, with those that have no jobs.
     private static func bars(
-        _ periods: [JobFigures.Period], of seconds: Int64, _ count: Int64, _ now: Timestamp
+        _ periods: [EndedJobs], of seconds: Int64, _ count: Int64, _ now: Timestamp
     ) -> [Chart.Bar] {
         let known = Dictionary(periods.map { ($0.start.seconds / seconds, $0) }, uniquingKeysWith: { $1 })
         let last = now.seconds / seconds
@@ -268,7 +241,7 @@ extension OverviewPage {
 extension OverviewPage {
     private static let maximumLines = 12
 
-    private static func errors(_ sample: Sample, _ links: Links, _ now: Timestamp) -> SheetPage.Section {
+    private static func errors(_ sample: Sample, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Section {
         struct Cause: Hashable {
             let error: String
             let host: String?
@@ -281,9 +254,9 @@ extension OverviewPage {
             let count = "\(jobs.count)"
             return [
                 SheetPage.Cell(.code(cause.error)), SheetPage.Cell(.text(cause.host ?? "–")),
-                SheetPage.Cell(.number(count, to: links.jobs(filter[0], filter[1]))),
+                SheetPage.Cell(.number(count, to: view.jobs(filter[0], filter[1]))),
                 SheetPage.Cell(.time(jobs.map(\.finishedAt).max() ?? now, now: now)),
-                SheetPage.Cell(jobs.first.flatMap { job in links.job(job.id).map { .code("\(job.id)", to: $0) } }),
+                SheetPage.Cell(jobs.first.flatMap { job in view.job(job.id).map { .code("\(job.id)", to: $0) } }),
             ]
         }
         return SheetPage.Section(
@@ -291,19 +264,19 @@ extension OverviewPage {
             table: .init("Errors", ["Error", "Host", "Jobs", "Last", "Newest job"], rows, empty: "No errors."))
     }
 
-    private static func hosts(_ sample: Sample, _ links: Links) -> SheetPage.Section? {
+    private static func hosts(_ sample: Sample, _ view: DashboardView) -> SheetPage.Section? {
         let failing = HostActivity.all(in: sample.jobs).filter { $0.failed + $0.refused > 0 }
             .sorted { ($0.failed + $0.refused, $0.host) > ($1.failed + $1.refused, $1.host) }
         guard !failing.isEmpty else { return nil }
         let rows = failing.prefix(maximumLines).map { host in
             [
                 SheetPage.Cell(.text(host.host)),
-                SheetPage.Cell(.number("\(host.jobs)", to: links.jobs(("host", host.host)))),
+                SheetPage.Cell(.number("\(host.jobs)", to: view.jobs(("host", host.host)))),
                 SheetPage.Cell(
                     .number(
                         "\(host.failed)",
-                        to: links.jobs(("host", host.host), ("state", JobState.failed.rawValue)))),
-                SheetPage.Cell(.number("\(host.refused)", to: links.jobs(("host", host.host), ("status", "5xx")))),
+                        to: view.jobs(("host", host.host), ("state", JobState.failed.rawValue)))),
+                SheetPage.Cell(.number("\(host.refused)", to: view.jobs(("host", host.host), ("status", "5xx")))),
                 SheetPage.Cell(.number(host.median ?? "–")), SheetPage.Cell(.number(host.slowest ?? "–")),
             ]
         }
@@ -312,14 +285,14 @@ extension OverviewPage {
             table: .init("Hosts that fail", ["Host", "Jobs", "Failed", "5xx", "Median", "95 %"], rows))
     }
 
-    private static func circuits(_ content: Content, _ links: Links, _ now: Timestamp) -> SheetPage.Section? {
+    private static func circuits(_ content: Content, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Section? {
         guard !content.figures.openCircuits.isEmpty else { return nil }
         let rows = content.figures.openCircuits.map { limiter in
             [
                 SheetPage.Cell(.text(limiter.address.key)), SheetPage.Cell(.text(limiter.openCircuit?.reason)),
                 SheetPage.Cell(limiter.openCircuit.map { .time($0.until, now: now) }),
                 SheetPage.Cell(
-                    links.jobs(("host", limiter.address.key), ("state", JobState.queued.rawValue))
+                    view.jobs(("host", limiter.address.key), ("state", JobState.queued.rawValue))
                         .map { .link("Jobs that wait", to: $0) }),
             ]
         }
@@ -330,16 +303,16 @@ extension OverviewPage {
     }
 
     /// For operators: it tells of the jobs of all tenants.
-    private static func nodes(_ content: Content, _ links: Links, _ now: Timestamp) -> SheetPage.Section? {
-        guard links.may(ServicePages.nodes) else { return nil }
+    private static func nodes(_ content: Content, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Section? {
+        guard view.mayOpen(ServicePages.nodes) else { return nil }
         return SheetPage.Section(
             heading: "Nodes", table: ServicePages.nodeTable(Array(content.nodes.prefix(maximumLines)), now: now))
     }
 
-    private static func failures(_ content: Content, _ links: Links, _ now: Timestamp) -> SheetPage.Section {
+    private static func failures(_ content: Content, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Section {
         let rows = content.failures.map { job in
             [
-                SheetPage.Cell(links.job(job.id).map { .code("\(job.id)", to: $0) } ?? .code("\(job.id)")),
+                SheetPage.Cell(view.job(job.id).map { .code("\(job.id)", to: $0) } ?? .code("\(job.id)")),
                 SheetPage.Cell(.text(job.errorName ?? job.status.map { "\($0)" })),
                 SheetPage.Cell(.code("\(job.method) \(job.url)")), SheetPage.Cell(.time(job.createdAt, now: now)),
             ]

@@ -25,8 +25,8 @@ enum SchedulePages {
             .init(state(schedule), .hint(schedule.lastError?.message)),
             .init(.code(recurrence(schedule))),
             cell(coming(schedule, times.inList), now),
-            .init(.time(schedule.lastRunAt, now: now), schedule.lastJob.map { job($0, view) }),
-            .init(.number(Figure.text(schedule.runs), to: view.isOwn ? jobs(schedule) : nil)),
+            .init(.time(schedule.lastRunAt, now: now), schedule.lastJob.map { .code("\($0)", to: view.job($0)) }),
+            .init(.number(Figure.text(schedule.runs), to: view.jobs(("schedule", "\(schedule.id)")))),
             .init(.code(schedule.spec.job.request.shown)),
             .init(forms: forms(schedule, view)),
         ]
@@ -96,9 +96,4 @@ enum SchedulePages {
         return [next] + schedule.times(after: next, maximum: count - 1)
     }
 
-    private static func jobs(_ schedule: Schedule) -> String { "/dashboard/jobs?schedule=\(schedule.id)" }
-
-    private static func job(_ id: Job.ID, _ view: DashboardView) -> SheetPage.Line {
-        .code("\(id)", to: view.isOwn ? "/dashboard/jobs/\(id)" : nil)
-    }
 }

@@ -44,7 +44,7 @@ enum SessionPages {
     ) -> [SheetPage.Section] {
         let effective = EffectiveConfiguration(session: session.spec.configuration, standard: standard)
         let lists = [
-            (view.isOwn ? "/dashboard/jobs?session=\(session.id.name)" : nil, "Jobs"),
+            (view.jobs(("session", session.id.name)), "Jobs"),
             (view.href(CookiePages.path, ("session", session.id.name)), "Cookies"),
             (view.href(CredentialPages.path, ("session", session.id.name)), "Credentials"),
             (view.href(CachePages.path, ("session", session.id.name)), "Cached answers"),

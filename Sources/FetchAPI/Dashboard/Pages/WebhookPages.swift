@@ -103,10 +103,10 @@ enum WebhookPages {
 
     private static func subject(_ subject: WebhookDelivery.Subject, _ view: DashboardView) -> SheetPage.Line {
         switch subject {
-        case .job(let id): .code("\(id)", to: view.isOwn ? "/dashboard/jobs/\(id)" : nil)
+        case .job(let id): .code("\(id)", to: view.job(id))
         case .session(let id): .code(id.name, to: view.href("\(SessionPages.path)/\(id.name)"))
         case .endpoint(let id): .code("\(id)")
-        case .group(let id): .code("\(id)", to: view.isOwn ? "/dashboard/jobs?group=\(id)" : nil)
+        case .group(let id): .code("\(id)", to: view.jobs(("group", "\(id)")))
         }
     }
 
