@@ -9,7 +9,9 @@ struct DocumentationSearch: Sendable {
         let name: String
         let path: String
         let text: String
-        /// All of it in lower case.
+        /// The name in lower case.
+        let lowercasedName: String
+        /// Name and text in lower case.
         let key: String
 
         init(_ kind: String, _ name: String, _ path: String, _ text: String) {
@@ -17,7 +19,8 @@ struct DocumentationSearch: Sendable {
             self.name = name
             self.path = path
             self.text = text
-            key = "\(name) \(text)".lowercased()
+            lowercasedName = name.lowercased()
+            key = "\(lowercasedName) \(text.lowercased())"
         }
     }
 
@@ -47,19 +50,18 @@ struct DocumentationSearch: Sendable {
 
     /// What has all words of a text, the best first; one more than are shown when there are more.
     func hits(for query: String) -> [DocumentationSearchPage.Hit] {
-        let words = query.lowercased().split(whereSeparator: \.isWhitespace)
+        // The longest first, which the fewest have.
+        let text: [Substring] = query.lowercased().split(whereSeparator: \.isWhitespace)
+        let words = Set(text).sorted { $0.count > $1.count }
         guard !words.isEmpty else { return [] }
         func rank(_ entry: Entry) -> Int {
-            let name = entry.name.lowercased()
-            if words.count == 1, name == words[0] { return 0 }
-            if words.count == 1, name.hasSuffix(".\(words[0])") { return 1 }
+            if words.count == 1, entry.lowercasedName == words[0] { return 0 }
+            if words.count == 1, entry.lowercasedName.hasSuffix(".\(words[0])") { return 1 }
             return entry.kind == "member" ? 3 : 2
         }
         let found = entries.filter { entry in words.allSatisfy { entry.key.contains($0) } }
-        let ranked = found.enumerated().sorted { left, right in
-            (rank(left.element), left.offset) < (rank(right.element), right.offset)
-        }
-        return ranked.prefix(Self.maximumHits + 1).map { _, entry in
+        let ranked = Dictionary(grouping: found, by: rank)
+        return ranked.sorted { $0.key < $1.key }.flatMap(\.value).prefix(Self.maximumHits + 1).map { entry in
             DocumentationSearchPage.Hit(kind: entry.kind, name: entry.name, path: entry.path, text: entry.text)
         }
     }
