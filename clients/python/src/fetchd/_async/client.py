@@ -1,0 +1,78 @@
+"""The client."""
+from __future__ import annotations
+
+from typing import Any, Self
+
+import httpx
+
+from .. import models
+from .._requests import key_of, seconds, url_of
+from .blobs import AsyncBlobs
+from .groups import AsyncGroups
+from .jobs import AsyncJobs
+from .questions import AsyncQuestions
+from .schedules import AsyncSchedules
+from .sessions import AsyncSessions
+from .transport import AsyncTransport
+from .webhooks import AsyncWebhooks
+
+
+class AsyncFetchd:
+    """A client of a Fetchd service, with one pool of connections.
+
+    `url` and `key` default to FETCHD_URL and FETCHD_KEY. A call may take `timeout` seconds, and as many more as it asks
+    the service to wait. It is sent up to `retries` times more when it cannot have had an effect, or means the same when
+    it comes twice: after errors of the connection, and after 429, 502, 503 and 504, when `Retry-After` says or after
+    delays that grow. `http` is a client of httpx with settings of yours, for proxies or certificates, which you close.
+
+    Used as a context manager it closes its connections. One client serves many asyncio tasks.
+    """
+
+    def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 30, retries: int = 3,
+                 http: httpx.AsyncClient | None = None) -> None:
+        self._transport = AsyncTransport(url_of(url), key_of(key), seconds("timeout", timeout), retries, http)
+        self.jobs = AsyncJobs(self._transport)
+        """Fetches: submit, list, follow, read."""
+        self.questions = AsyncQuestions(self._transport)
+        """What loads ask their delegates."""
+        self.schedules = AsyncSchedules(self._transport)
+        """Jobs that are made when their times come."""
+        self.groups = AsyncGroups(self._transport)
+        """Jobs that belong together."""
+        self.sessions = AsyncSessions(self._transport)
+        """Configuration, cookies and cache that jobs share."""
+        self.blobs = AsyncBlobs(self._transport)
+        """Bytes for jobs to send, and files that they downloaded."""
+        self.webhooks = AsyncWebhooks(self._transport)
+        """Where events are sent, and what became of each message."""
+
+    async def usage(self) -> models.TenantUsage:
+        """What the tenant uses, beside what it may use."""
+        return models.TenantUsage.from_json(await self._transport.get("/v1/usage"))
+
+    async def request(self, method: str, path: str, document: Any = None) -> Any:
+        """What has no method here: one request, with JSON as `json.loads` reads it.
+
+        POST carries an `Idempotency-Key`, so that it can be repeated.
+        """
+        call = method.upper()
+        if call == "POST":
+            return await self._transport.post(path, document)
+        if call in ("PUT", "PATCH"):
+            return await (self._transport.put if call == "PUT" else self._transport.patch)(path, document)
+        if call not in ("GET", "DELETE") or document is not None:
+            raise ValueError(f"{method}: GET and DELETE without a document, or POST, PUT, PATCH were expected")
+        return await (self._transport.get if call == "GET" else self._transport.delete)(path)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self._transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._transport.url}>"

@@ -1,0 +1,2 @@
+# Made by clients/generate from _async/. Do not edit.
+"""The surface for threads."""
