@@ -1,13 +1,15 @@
 """The suites of the clients in clients/, each against a service that is there."""
+import json
 import os
 import re
 import shutil
 import sys
 
-from processes import ROOT, run
+from processes import ROOT, program, run
 
 CLIENTS = ROOT / "clients"
 PYTHON = CLIENTS / "python"
+TYPESCRIPT = CLIENTS / "typescript"
 TOOLS = ROOT / ".venv/bin"
 WHEELS = ROOT / ".venv/wheels"
 # What a program does that has nothing but the package.
@@ -16,6 +18,11 @@ import os
 from fetchd import Fetchd
 with Fetchd() as fetchd:
     assert fetchd.jobs.submit(os.environ["ORIGIN"] + "/text", wait=20).read() == b"read by a client"
+"""
+FIRST_SCRIPT = """
+import { Fetchd } from "fetchd";
+const job = await new Fetchd().jobs.submit(process.env.ORIGIN + "/text", { wait: 20 });
+if (await job.text() !== "read by a client") process.exit(1);
 """
 
 
@@ -47,7 +54,24 @@ def install_into_empty_environment(folder, environment):
     run([empty / "bin/python", "-W", "error", "-c", FIRST_PROGRAM], cwd=folder, env=environment)
 
 
-def environment_of(service, key, origin, front, port):
+def typescript_client(folder, environment):
+    """Types and tests, and a program that finds the package among its modules."""
+    # A copy, because building leaves files; its tests compile the examples of its page.
+    copy = folder / "fetchd"
+    shutil.copytree(TYPESCRIPT, copy, ignore=shutil.ignore_patterns("dist"))
+    run([program("tsc")], cwd=copy)
+    run([program("tsc"), "-p", "tests"], cwd=copy)
+    tests = run([program("node"), "--test", *sorted(copy.glob("tests/*.test.mjs"))], cwd=copy, env=environment)
+    modules = folder / "empty/node_modules/fetchd"
+    modules.mkdir(parents=True)
+    # What package.json says that a package has.
+    for name in ("package.json", *json.loads((copy / "package.json").read_text())["files"]):
+        (shutil.copytree if (copy / name).is_dir() else shutil.copy)(copy / name, modules / name)
+    run([program("node"), "--input-type=module", "-e", FIRST_SCRIPT], cwd=folder / "empty", env=environment)
+    return re.search(r"^(?:#|ℹ) pass (\d+)", tests, re.M)[1] + " passed"
+
+
+def environment_of(service, key, origin, front, ports):
     """What the suites are told of what runs."""
     return {**os.environ, "FETCHD_URL": service.url, "FETCHD_KEY": key, "ORIGIN": origin.url, "FRONT": front.url,
-            "RECEIVER_PORT": str(port)}
+            "RECEIVER_PORT": str(ports[0]), "EXAMPLE_PORT": str(ports[1])}

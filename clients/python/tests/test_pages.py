@@ -42,7 +42,7 @@ def test_the_page_has_examples() -> None:
 
 
 def test_a_webhook_is_verified(fetchd: Fetchd, origin: Origin) -> None:
-    port = os.environ["RECEIVER_PORT"]
+    port = os.environ["EXAMPLE_PORT"]
     endpoint = fetchd.webhooks.create({"url": f"http://127.0.0.1:{port}/example"})
     environment = {**os.environ, "PORT": port, "WEBHOOK_SECRET": endpoint.secret}
     with subprocess.Popen([sys.executable, PACKAGE / "examples/verify_webhook.py"], env=environment,

@@ -1,0 +1,14 @@
+export type { BlobOptions } from "./blobs.js";
+export type { BodyOptions } from "./body.js";
+export type { FetchdOptions } from "./client.js";
+export { Fetchd } from "./client.js";
+export * from "./errors.js";
+export type { JobEvent } from "./events.js";
+export type { CancelledJob, FailedJob, Job, SucceededJob, UnfinishedJob } from "./job.js";
+export type { BatchSpec, CancelOptions, Download, EventOptions, SubmitOptions, WaitOptions } from "./jobs.js";
+export type { AnswerOptions } from "./questions.js";
+export type { CallOptions, CreateOptions, Items } from "./requests.js";
+export * as types from "./types.js";
+export type { ReceivedMessage, VerifyOptions, WebhookMessage } from "./verify.js";
+export { verifyWebhook } from "./verify.js";
+export { VERSION } from "./version.js";
