@@ -98,6 +98,8 @@ package struct Server: Service {
         package let checkTarget: TargetCheck
         /// The defaults of jobs and sessions.
         package let defaults: @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
+        /// Takes the spans of requests; nil for nobody.
+        package let tracer: Tracer?
 
         package init(
             jobs: any JobStore,
@@ -142,7 +144,8 @@ package struct Server: Service {
             metrics: MetricsRegistry,
             checkWebhookURL: @escaping WebhookURLCheck,
             checkTarget: @escaping TargetCheck,
-            defaults: @escaping @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
+            defaults: @escaping @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration,
+            tracer: Tracer? = nil
         ) {
             self.jobs = jobs
             self.statistics = statistics
@@ -187,6 +190,7 @@ package struct Server: Service {
             self.checkWebhookURL = checkWebhookURL
             self.checkTarget = checkTarget
             self.defaults = defaults
+            self.tracer = tracer
         }
     }
 
@@ -239,7 +243,8 @@ package struct Server: Service {
             readiness: ports.readiness,
             audit: ports.audit,
             uses: DailyUses(audit: ports.audit),
-            counts: RequestCounts(registry: ports.metrics)
+            counts: RequestCounts(registry: ports.metrics),
+            tracer: ports.tracer
         )
     }
 

@@ -17,7 +17,7 @@ import Testing
     private static func settings(_ directory: TemporaryDirectory) -> [String: String] {
         [
             "AUDIT_FILE": directory.file("audit"), "JWT_KEYS": directory.file("keys"), "JWT_ISSUER": "i",
-            "JWT_AUDIENCE": "a", "JWT_TENANT": "default",
+            "JWT_AUDIENCE": "a", "JWT_TENANT": "default", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
         ]
     }
 

@@ -48,6 +48,8 @@ struct TestServer {
     let traffic = MemoryTrafficStore()
     let metrics = MetricsRegistry()
     var provider: ProviderClient = { _ in throw StoreError(.failed, "There is no provider.") }
+    /// Takes the spans of requests; nil for nobody.
+    var tracer: Tracer?
     /// The settings that the dashboard shows.
     var settings: [ShownSetting] = []
     let key: APIKey
@@ -142,7 +144,8 @@ struct TestServer {
                 var defaults = FetchJobs.Configuration(of: .default)
                 defaults.rules = knownRules.current.rules
                 return defaults
-            }
+            },
+            tracer: tracer
         )
     }
 

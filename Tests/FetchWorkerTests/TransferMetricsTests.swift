@@ -2,6 +2,7 @@ import FetchEngine
 import FetchJobs
 import FetchRuntime
 import FetchWorker
+import HTTPTypes
 import Testing
 
 /// What metrics tell of loads.
@@ -31,9 +32,12 @@ import Testing
         let cached = try transaction { $0.resourceFetchType = .localCache }
         var stored = CacheStatus(forward: .stale)
         stored.isStored = true
+        let redirect = Redirect(
+            url: first.url, status: .found, location: "/", target: first.url, method: .get)
         TransferMetrics(registry).count(
             LoadObservation(
-                transactions: [first, second, cached], cacheStatus: stored, redirectCount: 2, challengeCount: 1))
+                transactions: [first, second, cached], cacheStatus: stored, redirects: [redirect, redirect],
+                challengeCount: 1))
         let text = registry.text
         for line in [
             #"fetchd_transfers_total{protocol="h2"} 1"#, #"fetchd_transfers_total{protocol="other"} 1"#,

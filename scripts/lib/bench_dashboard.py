@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import time
 import urllib.parse
+import uuid
 
 from binaries import build
 from database import Database
@@ -23,7 +24,7 @@ from figures import Figures
 from processes import ROOT, Failed, run_as, say, stop_in_order
 from service import Service
 
-DATABASE_SETTINGS = {"log_min_messages": "warning", "max_wal_size": "16GB", "checkpoint_timeout": "30min"}
+DATABASE_SETTINGS = {"log_min_messages": "warning", "max_wal_size": "8GB", "checkpoint_timeout": "30min"}
 MARK = 100
 PAGES = {
     "overview": "/dashboard", "otherTenant": "/dashboard?tenant=tenant-500", "jobs": "/dashboard/jobs",
@@ -36,6 +37,7 @@ PAGES = {
     "keys": "/dashboard/keys", "audit": "/dashboard/audit", "system": "/dashboard/system",
 }
 CHUNK = 250_000
+ENDPOINT = uuid.uuid4()
 # Ids as the service makes them: their beginning is the time.
 MADE = """
     CREATE TEMPORARY TABLE made AS
@@ -87,7 +89,7 @@ def generate(database, plan):
         SELECT 1, id, 500, now() + CASE WHEN n % 2 = 0 THEN interval '9 days' ELSE interval '0' END, n % 2 = 0
         FROM made;
         INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event, state, next_attempt_at)
-        SELECT 1, gen_random_uuid(), (SELECT min(id) FROM (VALUES (gen_random_uuid())) AS e (id)), id, 'job.finished',
+        SELECT 1, gen_random_uuid(), '{ENDPOINT}', id, 'job.finished',
             CASE WHEN n % 3 = 0 THEN 'abandoned' ELSE 'pending' END, now() + interval '9 days'
         FROM made;
         UPDATE queue_state SET paused = true""")

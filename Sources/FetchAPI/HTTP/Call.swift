@@ -16,6 +16,8 @@ struct Call: Sendable {
     let connection: Connection?
     /// The key that the request was made with; nil until it is known, and on routes for everyone.
     var key: APIKey?
+    /// The place of the request in its trace; nil for none.
+    var trace: TraceContext?
 
     /// The first parameter; empty when the route has none.
     var parameter: String { parameters.first ?? "" }

@@ -18,7 +18,6 @@ extension HTTPField.Name {
     static let rateLimit = Self(constant: "RateLimit")
     static let rateLimitPolicy = Self(constant: "RateLimit-Policy")
     static let link = Self(constant: "Link")
-    static let traceparent = Self(constant: "traceparent")
     static let referrerPolicy = Self(constant: "Referrer-Policy")
     static let crossOriginOpenerPolicy = Self(constant: "Cross-Origin-Opener-Policy")
     static let forwarded = Self(constant: "Forwarded")

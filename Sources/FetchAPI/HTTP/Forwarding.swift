@@ -96,12 +96,13 @@ struct Forwarding: Sendable {
 
     /// The fields that are forwarded; the others are between the caller and this node.
     private static let passedOn: [HTTPField.Name] = [
-        .authorization, .contentType, .range, .ifRange, .ifNoneMatch, .lastEventID, .traceparent,
+        .authorization, .contentType, .range, .ifRange, .ifNoneMatch, .lastEventID,
     ]
 
     private func request(_ call: Call, patience: Duration) -> NodeRequest {
         var headers: HTTPFields = [.requestID: call.id.text]
         for name in Self.passedOn { headers[name] = call.headers[name] }
+        call.trace?.write(to: &headers)
         // Marks it as forwarded (RFC 9110 §7.6.3).
         headers[.via] = (call.headers[.via].map { $0 + ", " } ?? "") + "1.1 \(node)"
         return NodeRequest(

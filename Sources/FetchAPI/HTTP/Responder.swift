@@ -30,21 +30,26 @@ struct Responder: HTTPResponder {
     let audit: any AuditLog
     let uses: DailyUses
     let counts: RequestCounts
+    /// Takes the spans of requests; nil for nobody.
+    let tracer: Tracer?
 
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
         let id = RequestID(of: request.headers)
         let match = table.resource(at: request.uri.path)
+        let trace = match.flatMap { $0.0.isOfAPI ? RequestTrace(of: request.headers, tracer) : nil }
         let call = Call(
             request: request,
             id: id,
             parameters: match?.parameters ?? [],
             logger: context.logger,
             channel: context.channel,
-            connection: Connection.current ?? ConnectionGuard.connection(on: context.channel)
+            connection: Connection.current ?? ConnectionGuard.connection(on: context.channel),
+            trace: trace?.context
         )
         var response: Response
         var known = Known()
+        var code: ProblemCode?
         do {
             response = try await answer(call, from: match?.0, &known)
         } catch let error as HTTPParserError {
@@ -54,6 +59,7 @@ struct Responder: HTTPResponder {
             let problem = problem(for: error, in: call)
             if let limit = problem.limit { counts.countRefusal(by: limit) }
             note(problem, call, match?.0, known.caller)
+            code = problem.code
             response = problem.response(requestID: id.text)
         }
         response.headers[.requestID] = id.text
@@ -65,6 +71,10 @@ struct Responder: HTTPResponder {
             status: response.status,
             duration: ContinuousClock.now - start
         )
+        if let tracer, let trace, trace.context.isSampled, let route = match?.0.path {
+            tracer.record(
+                trace.span(of: call, at: route, answeredBy: response, code: code, for: known.caller?.tenant))
+        }
         return response
     }
 
@@ -157,13 +167,11 @@ struct Responder: HTTPResponder {
         if error is CancellationError { return Problem(.notReady, "The service is stopping.").retrying(after: 1) }
         let problem = Problem(error)
         if problem.code == .internalError || problem.code == .databaseUnavailable {
-            call.logger.error(
-                "A request failed",
-                metadata: [
-                    "request.id": "\(call.id.text)", "problem.code": "\(problem.code.rawValue)", "error": "\(error)",
-                    "trace.parent": "\(call.headers[.traceparent] ?? "-")",
-                ]
-            )
+            var metadata: Logger.Metadata = [
+                "request.id": "\(call.id.text)", "problem.code": "\(problem.code.rawValue)", "error": "\(error)",
+            ]
+            metadata.trace(call.trace)
+            call.logger.error("A request failed", metadata: metadata)
         }
         return problem
     }

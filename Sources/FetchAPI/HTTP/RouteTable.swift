@@ -73,6 +73,9 @@ struct RouteTable: Sendable {
         let path: String
         var routes: [HTTPRequest.Method: Route] = [:]
 
+        /// Whether it is one of the API, and no page or check.
+        var isOfAPI: Bool { path.hasPrefix("/v1/") }
+
         /// The route that answers a method: HEAD is answered as GET without the body.
         func route(for method: HTTPRequest.Method) -> Route? {
             routes[method] ?? (method == .head ? routes[.get] : nil)

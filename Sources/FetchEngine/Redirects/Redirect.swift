@@ -23,7 +23,7 @@ public struct Redirect: Sendable {
     /// The cause of the redirect.
     public let cause: Cause
 
-    init(
+    package init(
         url: URLRecord, status: HTTPResponse.Status, location: String, target: URLRecord, method: HTTPRequest.Method,
         cause: Cause = .response
     ) {

@@ -6,6 +6,8 @@ extension Configuration {
     package struct Request: ConfigurationGroup {
         /// The fields of requests that have none of the name (BEY-32).
         package var headers: HTTPFields?
+        /// Whether servers get the W3C Trace Context of the job.
+        package var sendsTraceContext: Bool?
         // Without effect, and never sent (BEY-23).
         package var attribution: RequestAttribution?
         package var allowsPersistentDNS: Bool?
@@ -21,6 +23,9 @@ extension Configuration {
                         engine.httpAdditionalHeaders[fields: name] = Array(fields[fields: name])
                     }
                 }),
+            // What it says is known where the job is, not to the engine.
+            ConfigurationMember(
+                "sendsTraceContext", \.sendsTraceContext, .bool, get: { _ in false }, set: { _, _ in }),
             ConfigurationMember(
                 "attribution", \.attribution, .anyCase, get: { _ in .developer }, set: { _, _ in }),
             ConfigurationMember(

@@ -51,6 +51,8 @@ package struct JobSpec: Sendable, Equatable {
     package var schedule: Schedule.ID?
     /// The schedule's time that it was made for; nil when a client asked for it.
     package var scheduledAt: Timestamp?
+    /// Its place in the trace of the request that has submitted it, whose fields say it; nil for none.
+    package var trace: TraceContext?
 
     package struct Label: Sendable, Equatable {
         package let name: String
@@ -125,7 +127,7 @@ extension JobSpec {
         "initiated", "flow", "labels", "resumeFrom", "webhook", "group",
     ]
     /// The members of stored jobs, including those that only the service sets.
-    private static let storedNames = names.union(["schedule", "scheduledAt"])
+    private static let storedNames = names.union(["schedule", "scheduledAt", "trace"])
 
     private init?(reader: JSONReader, besides others: Set<String>, isStored: Bool) {
         let names = isStored ? Self.storedNames : Self.names
@@ -151,6 +153,7 @@ extension JobSpec {
         group = object["group"]?.identifier("a group (grp_…)")
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         scheduledAt = object["scheduledAt"]?.timestamp()
+        trace = object["trace"].flatMap { TraceContext(reader: $0) }
         if let userInfo {
             if configuration.authentication.credential != nil {
                 reader.check.refuse("/request/url", "must not hold a user name or password beside a credential")
@@ -171,6 +174,7 @@ extension JobSpec {
 
     private static let refused: KeyValuePairs = [
         "schedule": "is said by the service alone", "scheduledAt": "is said by the service alone",
+        "trace": "is said by the fields traceparent and tracestate of the request",
     ]
 
     /// Tells which rules between members are broken that may change.
@@ -225,6 +229,7 @@ extension JobSpec {
             writer.member("group", group?.description)
             writer.member("schedule", schedule?.description)
             writer.member("scheduledAt", scheduledAt?.description)
+            if let trace { writer.member("trace", object: trace.write) }
         }
     }
 }

@@ -8,26 +8,32 @@ package final class LoadObservation: Sendable {
     /// What the cache said of the response; nil when there was none.
     package let cacheStatus: CacheStatus?
     package let cookies: [CookieVerdict]
-    package let redirectCount: Int
+    package let redirects: [Redirect]
     package let challengeCount: Int
+    /// The start of the task, from which its transactions count.
+    package let startedAt: Timestamp
 
-    /// - Parameter metrics: Those of the task.
-    package init(of task: SessionTask, _ metrics: TaskMetrics) {
+    /// - Parameters:
+    ///   - metrics: Those of the task.
+    ///   - startedAt: Its start, that before it was parked where it was.
+    package init(of task: SessionTask, _ metrics: TaskMetrics, startedAt: Timestamp) {
         transactions = metrics.transactions
         cacheStatus = task.response?.cacheStatus
         cookies = task.cookieVerdicts
-        redirectCount = task.redirects.count
+        redirects = task.redirects
         challengeCount = task.challenges.count
+        self.startedAt = startedAt
     }
 
     package init(
         transactions: [TransactionMetrics], cacheStatus: CacheStatus? = nil, cookies: [CookieVerdict] = [],
-        redirectCount: Int = 0, challengeCount: Int = 0
+        redirects: [Redirect] = [], challengeCount: Int = 0, startedAt: Timestamp = .now
     ) {
         self.transactions = transactions
         self.cacheStatus = cacheStatus
         self.cookies = cookies
-        self.redirectCount = redirectCount
+        self.redirects = redirects
         self.challengeCount = challengeCount
+        self.startedAt = startedAt
     }
 }

@@ -77,8 +77,11 @@ package struct Schedule: Sendable {
     }
 
     /// A new job for one of its times; nil for one that its client wants besides those.
-    package func job(at time: Timestamp?) -> NewJob {
+    ///
+    /// - Parameter trace: The trace that it is in; nil for none.
+    package func job(at time: Timestamp?, in trace: TraceContext? = nil) -> NewJob {
         var job = spec.job
+        job.trace = trace
         job.schedule = id
         job.scheduledAt = time
         return NewJob(tenant: tenant, spec: job)

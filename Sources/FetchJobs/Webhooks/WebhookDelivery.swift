@@ -27,6 +27,8 @@ package struct WebhookDelivery: Sendable {
     package let failures: Int
     /// The data of the message as of the event; nil when it is written from the present state.
     package var data: RawJSON?
+    /// The trace of the job that it is about; nil for none.
+    package var trace: TraceContext?
     /// The endpoint took nothing lately.
     package let endpointIsFailing: Bool
 

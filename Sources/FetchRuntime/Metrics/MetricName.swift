@@ -13,6 +13,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     case processStart = "process_start_time_seconds"
     case eventLoopStall = "fetchd_event_loop_stall_seconds"
     case upkeepFailures = "fetchd_upkeep_failures_total"
+    case traceSpans = "fetchd_trace_spans_total"
 
     // The API.
     case httpRequests = "fetchd_http_requests_total"
@@ -147,6 +148,11 @@ extension MetricName {
             .counter(
                 "What failed beside running jobs: a step as a whole, or a job or limiter that it went around.",
                 labels: "step")
+        case .traceSpans:
+            .counter(
+                "Spans of traces: exported ones, those that no collector took (failed), and those that were dropped "
+                    + "since too many waited.",
+                labels: "outcome")
         case .httpRequests:
             .counter("Requests answered, by method, route and status.", labels: "method", "route", "status")
         case .httpRequestDuration: .histogram("Time until the head of the answer was ready, by route.", labels: "route")

@@ -4,7 +4,7 @@ import Postgres
 extension PostgresTenantStore {
     package func usage(of tenant: Tenant.ID) async throws(StoreError) -> TenantUsage {
         // By the keys and indices that begin with the tenant.
-        let waiting: Query = "queue q WHERE q.tenant_id = \(tenant) AND q.node_id IS NULL ORDER BY q.job_id"
+        let running: Query = "SELECT count(*) FROM queue q WHERE q.tenant_id = \(tenant) AND q.node_id IS NOT NULL"
         let sessions: Query = "sessions s WHERE s.tenant_id = \(tenant) AND s.ended_at IS NULL ORDER BY s.id"
         let questions: Query = """
             questions a
@@ -16,8 +16,18 @@ extension PostgresTenantStore {
                 """
                 -- usage.read
                 SELECT
-                    (\(Self.count(waiting))),
-                    (SELECT count(*) FROM queue q WHERE q.tenant_id = \(tenant) AND q.node_id IS NOT NULL),
+                    -- All but those that run: the key alone tells, without a look at a hundred thousand rows.
+                    (
+                        SELECT count(*) - (\(running))
+                        FROM (
+                            SELECT
+                            FROM queue q
+                            WHERE q.tenant_id = \(tenant)
+                            ORDER BY q.job_id
+                            LIMIT \(Int64(TenantUsage.countLimit)) + (\(running))
+                        ) AS one
+                    ),
+                    (\(running)),
                     (\(Self.count(sessions))),
                     (\(Self.count(questions))),
                     (SELECT coalesce(sum(b.bytes), 0)::bigint FROM blobs b WHERE b.tenant_id = \(tenant)),

@@ -125,7 +125,8 @@ extension PostgresWebhookStore {
                     SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
                     FROM due
                     WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                    RETURNING \(Self.deliveryColumns), due.is_failing, d.data
+                    RETURNING \(Self.deliveryColumns), due.is_failing, d.data,
+                        (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id)
                     """
                 )
             }
@@ -133,6 +134,7 @@ extension PostgresWebhookStore {
                 // The claim has counted the attempt that follows.
                 var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
                 delivery.data = try row.decode(at: 12)
+                delivery.trace = try row.decode(RawJSON?.self, at: 13).flatMap { TraceContext(stored: $0) }
                 return delivery
             }
         }

@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import HTTPTypes
 
 /// The configuration of one attempt: that of its session, until the job sets something itself.
 ///
@@ -30,6 +31,7 @@ final class AttemptConfiguration {
     var proxies: ProxyConfiguration { read { $0.proxies } }
     var credentialStorage: (any CredentialStorage)? { read { $0.credentialStorage } }
     var redirects: RedirectConfiguration { read { $0.redirects } }
+    var additionalHeaders: HTTPFields { read { $0.httpAdditionalHeaders } }
 
     /// Why a request cannot take the place of another one; nil when it can.
     func refusal(of request: Request, inPlaceOf url: URLRecord) -> LoadError? {

@@ -30,6 +30,7 @@ struct JobExecution {
     /// Waits for a connection, begins and loads; nil when this node has no outcome to store.
     private nonisolated(nonsending) func outcome() async -> JobOutcome? {
         do throws(StoreError) {
+            let claimedAt = job.recordedTrace == nil ? nil : Timestamp.now
             guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }
             guard try await dispatcher.waitForConnection(job, stop, maximum: terms.maximumConnections) else {
                 return nil
@@ -39,6 +40,7 @@ struct JobExecution {
             if !terms.mayRepeat {
                 guard try await begin() else { return nil }
             }
+            if let claimedAt { dispatcher.runner.spans?.recordWait(of: job, claimedAt: claimedAt) }
             let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop, beginning: beginAgain)
             isMultiplexed = outcome.isMultiplexed
             switch stop.reason {
@@ -136,7 +138,7 @@ struct JobExecution {
     /// Stores the end of the job.
     private nonisolated(nonsending) func settle(_ outcome: JobOutcome) async throws(StoreError) {
         let isOurs = try await queue.settle(job, outcome)
-        if isOurs { tellEnd() }
+        if isOurs { tellEnd(outcome) }
         dispatcher.metrics.count(outcome, isOurs: isOurs)
         log(outcome, isOurs: isOurs)
     }
@@ -145,16 +147,18 @@ struct JobExecution {
     private nonisolated(nonsending) func settleRefused(_ outcome: JobOutcome) async {
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
-            let isOurs = try await queue.settle(job, JobOutcome(failing: error, startedAt: outcome.startedAt))
+            let failure = JobOutcome(failing: error, startedAt: outcome.startedAt)
+            let isOurs = try await queue.settle(job, failure)
             dispatcher.leave(dispatcher.queue.limiters(of: job))
-            if isOurs { tellEnd() }
+            if isOurs { tellEnd(failure) }
         } catch {
             dispatcher.intake.noteUncertainCommit()
         }
     }
 
-    /// Wakes the services that act on the end of the job.
-    private func tellEnd() {
+    /// Wakes the services that act on the end of the job, and tells its trace.
+    private func tellEnd(_ outcome: JobOutcome) {
+        dispatcher.runner.spans?.recordEnd(of: job, outcome)
         if job.spec.mayHaveEvents { dispatcher.courier?.notify() }
         if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
     }
@@ -179,6 +183,7 @@ struct JobExecution {
         metadata["job.claim"] = "\(job.claim)"
         metadata["tenant.id"] = "\(job.tenant)"
         if let session = job.spec.session { metadata["session.id"] = "\(session)" }
+        metadata.trace(job.attemptTrace(isRecorded: dispatcher.runner.spans != nil))
         let url = job.spec.request.url
         // Only of these schemes is it known where secrets may stand; a URL without a host may be all data.
         if let host = url.host, !host.isEmpty {

@@ -44,9 +44,9 @@ extension JobOutcome {
         deadline = load.deadline
         decisions = load.decisions?.json
         let metrics = task.metrics
-        observation = LoadObservation(of: task, metrics)
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
         let taskStart = start.advanced(by: .zero - task.earlier)
+        observation = LoadObservation(of: task, metrics, startedAt: taskStart)
         traffic = metrics.transactions.reduce(Traffic()) { $0 + Traffic(of: $1) }
         self.metrics = RawJSON.array { writer in
             for transaction in metrics.transactions { transaction.write(&writer, taskStart: taskStart) }

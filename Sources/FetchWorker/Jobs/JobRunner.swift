@@ -2,6 +2,7 @@ package import FetchEngine
 package import FetchJobs
 package import FetchRuntime
 import Glibc
+import HTTPTypes
 
 /// Runs one job through the engine and returns its outcome.
 package struct JobRunner: Sendable {
@@ -23,6 +24,8 @@ package struct JobRunner: Sendable {
     private let egress: KnownEgress?
     private let traffic: TrafficMeter?
     private let metrics: TransferMetrics?
+    /// Takes the spans of jobs; nil for nobody.
+    let spans: JobSpans?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -39,6 +42,7 @@ package struct JobRunner: Sendable {
     ///   - egress: Where loads may go; nil for where the configuration lets them.
     ///   - traffic: Counts what loads have moved; nil for nobody.
     ///   - metrics: Counts what loads have done on the network; nil for nobody.
+    ///   - tracer: Takes the spans of jobs; nil for nobody.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -59,6 +63,7 @@ package struct JobRunner: Sendable {
         egress: KnownEgress? = nil,
         traffic: TrafficMeter? = nil,
         metrics: TransferMetrics? = nil,
+        tracer: Tracer? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -75,6 +80,7 @@ package struct JobRunner: Sendable {
         self.egress = egress
         self.traffic = traffic
         self.metrics = metrics
+        spans = tracer.map { JobSpans($0) }
         self.resuming = resuming
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
@@ -199,8 +205,7 @@ package struct JobRunner: Sendable {
             // A load that was parked goes on with what it has moved before.
             if case .parked = stop.reason { return outcome }
             traffic?.note(outcome.traffic, of: job.tenant)
-            if let observation = outcome.observation { metrics?.count(observation) }
-            outcome.observation = nil
+            note(&outcome, of: job)
             return outcome
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
@@ -208,8 +213,27 @@ package struct JobRunner: Sendable {
             outcome.retryAfter = terms.retry.wait(
                 after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
             outcome.deadline = deadline
+            note(&outcome, of: job)
             return outcome
         }
+    }
+
+    /// Takes from an outcome what is counted and traced, and not stored.
+    @inline(never)
+    private func note(_ outcome: inout JobOutcome, of job: ClaimedJob) {
+        if let observation = outcome.observation { metrics?.count(observation) }
+        spans?.recordAttempt(of: job, outcome)
+        outcome.observation = nil
+    }
+
+    /// Lets servers go on with the trace of a job, unless the job, or its session, has fields of its own for that.
+    @inline(never)
+    private func trace(_ request: inout Request, of job: ClaimedJob, _ configuration: AttemptConfiguration) {
+        guard request.url.isHTTP, let trace = job.attemptTrace(isRecorded: spans != nil) else { return }
+        let hasOwn = [request.headerFields, configuration.additionalHeaders].contains { fields in
+            fields[.traceparent] != nil || fields[.tracestate] != nil
+        }
+        if !hasOwn { trace.write(to: &request.headerFields) }
     }
 
     @inline(never)
@@ -242,6 +266,7 @@ package struct JobRunner: Sendable {
             job, terms.settings.authentication, stores: stores, credential: credential, configuration: configuration)
         var (request, made) = try await content.request(for: job.spec.request, of: job.tenant)
         copies += made
+        if terms.settings.request.sendsTraceContext == true { trace(&request, of: job, configuration) }
         var position = resumed?.load.position
         if let body = resumed?.load.body {
             let prepared = try await content.content(of: body, tenant: job.tenant)

@@ -38,7 +38,7 @@ package struct TransferMetrics: Sendable {
     /// Counts a load that is over.
     package func count(_ load: LoadObservation) {
         for transaction in load.transactions where transaction.resourceFetchType == .networkLoad { count(transaction) }
-        redirects.add(load.redirectCount)
+        redirects.add(load.redirects.count)
         challenges.add(load.challengeCount)
         if let status = load.cacheStatus {
             verdicts[status.forward?.rawValue ?? "hit"].add()

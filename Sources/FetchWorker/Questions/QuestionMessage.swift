@@ -20,6 +20,8 @@ struct QuestionMessage: Sendable {
 
     let question: StoredQuestion
     let endpoint: WebhookEndpoint
+    /// The trace of the job that asks; nil for none.
+    var trace: TraceContext?
 
     /// How long an endpoint has to reply.
     static let timeout = Duration.seconds(10)
@@ -41,7 +43,7 @@ struct QuestionMessage: Sendable {
         }
         var request = Request(url: endpoint.url, method: .post, body: .bytes(body))
         request.headerFields = WebhookMessage(id: question.id.description, body: body)
-            .headers(signedWith: endpoint.secrets(at: now), at: now.seconds)
+            .headers(signedWith: endpoint.secrets(at: now), at: now.seconds, in: trace)
         var configuration = session.configuration
         reach?.narrow(&configuration, for: endpoint.tenant)
         endpoint.serverTrust.apply(to: &configuration)

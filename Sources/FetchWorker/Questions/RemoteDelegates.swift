@@ -27,6 +27,8 @@ package final class RemoteDelegates: Service {
         let otherwise: Answer
         /// Whether no node holds its load.
         var isParked = false
+        /// The trace of its job, while a node holds its load; nil for none.
+        var trace: TraceContext?
 
         var key: EndpointGate.Key { .init(tenant: question.asked.tenant, endpoint: endpoint) }
     }
@@ -204,7 +206,8 @@ package final class RemoteDelegates: Service {
             sending.yield(
                 Message(
                     question: question, endpoint: endpoint,
-                    waitsWhileUnreachable: delegate.whenUnreachable != .otherwise, otherwise: otherwise))
+                    waitsWhileUnreachable: delegate.whenUnreachable != .otherwise, otherwise: otherwise,
+                    trace: asker.job.spec.trace))
         }
         if asker.hasSlot, intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
         // A node that stops has told those that asked before.
@@ -460,7 +463,7 @@ package final class RemoteDelegates: Service {
             let endpoint = try await endpoints.endpoint(message.key)
             guard let endpoint, endpoint.disabling == nil else { return .gone }
             return .replied(
-                await QuestionMessage(question: message.question, endpoint: endpoint)
+                await QuestionMessage(question: message.question, endpoint: endpoint, trace: message.trace)
                     .send(in: session, reach: reach, connections: Self.slotsPerEndpoint, at: intake.clock.date))
         } catch {
             logger.warning(

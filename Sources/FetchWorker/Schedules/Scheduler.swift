@@ -14,6 +14,7 @@ package final class Scheduler: Service {
     private let check: TemplateCheck
     private let timer: Timer
     private let horizon: Duration
+    private let tracer: Tracer?
     private let logger: Logger
     private let clock: NodeClock
     private let runs: (fired: Counter, missed: Counter, refused: Counter, postponed: Counter)
@@ -23,14 +24,17 @@ package final class Scheduler: Service {
     ///   - horizon: How far ahead times are set; farther ones come up with a later heartbeat, on whichever node lives
     ///     then.
     ///   - metrics: Where times that came are counted.
+    ///   - tracer: Takes the spans of times that came, which begin traces; nil for nobody.
     package init(
         schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration,
-        metrics: MetricsRegistry = MetricsRegistry(), logger: Logger, clock: NodeClock = .continuous
+        metrics: MetricsRegistry = MetricsRegistry(), tracer: Tracer? = nil, logger: Logger,
+        clock: NodeClock = .continuous
     ) {
         self.schedules = schedules
         self.check = check
         self.timer = timer
         self.horizon = horizon
+        self.tracer = tracer
         self.logger = logger
         self.clock = clock
         let outcomes = metrics.counter(.scheduleRuns)
@@ -80,7 +84,7 @@ package final class Scheduler: Service {
         let schedule = item.schedule
         let now = look.database
         let due = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
-        var jobs = due.times.map { schedule.job(at: $0) }
+        var jobs = due.times.map { schedule.job(at: $0, in: tracer?.context(below: nil)) }
         do throws(StoreError) {
             var failure: Schedule.Failure?
             for job in jobs {
@@ -91,6 +95,7 @@ package final class Scheduler: Service {
             if failure != nil { jobs = [] }
             guard try await schedules.fire(schedule, jobs, next: due.next, failure: failure) else { return }
             count(due, failure)
+            record(jobs, of: schedule)
             if let wait = due.next.map(look.wait), wait < horizon { timer.set(after: wait) }
             logger.info(
                 "schedule fired",
@@ -108,6 +113,20 @@ package final class Scheduler: Service {
                 metadata: [
                     "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)", "error": "\(error)",
                 ])
+        }
+    }
+
+    /// A span for each job that was made: from the time that it was due until it was stored.
+    private func record(_ jobs: [NewJob], of schedule: Schedule) {
+        guard let tracer else { return }
+        for job in jobs {
+            guard let trace = job.spec.trace else { continue }
+            var span = Span(
+                "schedule", .internal, trace, parent: nil, from: job.spec.scheduledAt ?? .now, to: .now)
+            span.set("fetchd.schedule.id", schedule.id.description)
+            span.set("fetchd.job.id", job.id.description)
+            span.set("fetchd.tenant.id", "\(schedule.tenant)")
+            tracer.record(span)
         }
     }
 

@@ -74,11 +74,11 @@ package final class EphemeralSessions: Service {
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
-            let outcome = await runner.run(
-                entry.claimed.tried(tries, until: deadline), by: terms, upTo: EphemeralSession.maximumBody,
-                stop: entry.stop)
+            let job = entry.claimed.tried(tries, until: deadline)
+            let outcome = await runner.run(job, by: terms, upTo: EphemeralSession.maximumBody, stop: entry.stop)
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }
+                runner.spans?.recordEnd(of: job, outcome)
                 break
             }
             tries += 1

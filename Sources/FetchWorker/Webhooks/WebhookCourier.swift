@@ -24,6 +24,7 @@ package final class WebhookCourier: Service, Notifiable {
     private let contents: EventContents
     private let session: Session
     private let reach: MessageReach?
+    private let tracer: Tracer?
     private let logger: Logger
     private let clock: NodeClock
     private let random: @Sendable () -> Double
@@ -36,6 +37,7 @@ package final class WebhookCourier: Service, Notifiable {
     /// - Parameters:
     ///   - session: Loads nothing but webhooks.
     ///   - reach: Where they may be sent; nil for where the session lets them.
+    ///   - tracer: Takes the spans of attempts; nil for nobody.
     ///   - metrics: Where attempts are counted.
     ///   - random: From 0 to 1; spreads attempts that failed together.
     package init(
@@ -46,6 +48,7 @@ package final class WebhookCourier: Service, Notifiable {
         groups: any GroupStore,
         session: Session,
         reach: MessageReach? = nil,
+        tracer: Tracer? = nil,
         metrics: MetricsRegistry = MetricsRegistry(),
         logger: Logger,
         clock: NodeClock = .continuous,
@@ -58,6 +61,7 @@ package final class WebhookCourier: Service, Notifiable {
         }
         self.session = session
         self.reach = reach
+        self.tracer = tracer
         self.logger = logger
         self.clock = clock
         self.random = random
@@ -136,11 +140,13 @@ package final class WebhookCourier: Service, Notifiable {
                 return
             }
             let message = WebhookMessage(delivery, data: data)
-            let attempt = await send(message, to: endpoint, as: delivery.attempts + 1)
+            let trace = DeliveryTrace(of: delivery, isRecorded: tracer != nil)
+            let attempt = await send(message, to: endpoint, as: delivery.attempts + 1, in: trace?.context)
             // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried
             // again.
             if Task.isCancelled { return }
-            try await settle(delivery, attempt, endpoint)
+            if let tracer, let trace { tracer.record(trace.span(of: attempt, to: endpoint, delivery)) }
+            try await settle(delivery, attempt, endpoint, trace)
         } catch {
             // The claim on it runs out in a minute, and it is tried again.
             logger.warning(
@@ -156,21 +162,21 @@ package final class WebhookCourier: Service, Notifiable {
     private func settle(
         _ delivery: WebhookDelivery,
         _ attempt: DeliveryAttempt,
-        _ endpoint: WebhookEndpoint
+        _ endpoint: WebhookEndpoint,
+        _ trace: DeliveryTrace?
     ) async throws(StoreError) {
         let verdict = DeliveryVerdict(
             status: attempt.answer?.status, failures: delivery.failures, jitter: random())
         let endpointIsDisabled = try await queue.settle(delivery, verdict, attempt)
         count(attempt, verdict)
-        logger.info(
-            "event sent",
-            metadata: [
-                "delivery.id": "\(delivery.id)", "endpoint.id": "\(endpoint.id)", "tenant.id": "\(delivery.tenant)",
-                "event.subject": "\(delivery.subject)", "url.host": "\(endpoint.url.host ?? "-")",
-                "http.status": "\(attempt.answer.map { String($0.status) } ?? "-")", "delivery.verdict": "\(verdict)",
-                "load.code": "\(attempt.errorName ?? "-")",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "delivery.id": "\(delivery.id)", "endpoint.id": "\(endpoint.id)", "tenant.id": "\(delivery.tenant)",
+            "event.subject": "\(delivery.subject)", "url.host": "\(endpoint.url.host ?? "-")",
+            "http.status": "\(attempt.answer.map { String($0.status) } ?? "-")", "delivery.verdict": "\(verdict)",
+            "load.code": "\(attempt.errorName ?? "-")",
+        ]
+        metadata.trace(trace?.context)
+        logger.info("event sent", metadata: metadata)
         guard endpointIsDisabled else { return }
         disabled.add()
         logger.notice(
@@ -190,11 +196,13 @@ package final class WebhookCourier: Service, Notifiable {
     private func send(
         _ message: WebhookMessage,
         to endpoint: WebhookEndpoint,
-        as number: Int
+        as number: Int,
+        in trace: TraceContext?
     ) async -> DeliveryAttempt {
         let start = clock.date
         var request = Request(url: endpoint.url, method: .post, body: .bytes(message.body))
-        request.headerFields = message.headers(signedWith: endpoint.secrets(at: start), at: start.seconds)
+        request.headerFields = message.headers(
+            signedWith: endpoint.secrets(at: start), at: start.seconds, in: trace)
         let headers = request.headerFields
         let result = await answer(to: request, from: endpoint)
         return DeliveryAttempt(

@@ -16,8 +16,12 @@ struct WebhookMessage {
         body = JSONWriter.object { delivery.writeMessage(&$0, data: data) }
     }
 
-    /// - Parameter secrets: Each makes a signature; a receiver needs one of them.
-    func headers(signedWith secrets: [WebhookSecret], at timestamp: Int64) -> HTTPFields {
+    /// - Parameters:
+    ///   - secrets: Each makes a signature; a receiver needs one of them.
+    ///   - trace: What the receiver may go on with; nil for none.
+    func headers(
+        signedWith secrets: [WebhookSecret], at timestamp: Int64, in trace: TraceContext? = nil
+    ) -> HTTPFields {
         let signature = WebhookSignature(id: id, timestamp: timestamp)
         var fields = HTTPFields()
         fields[.contentType] = "application/json"
@@ -25,6 +29,7 @@ struct WebhookMessage {
         fields[.webhookID] = id
         fields[.webhookTimestamp] = String(timestamp)
         fields[.webhookSignature] = secrets.map { signature.sign(body, with: $0) }.joined(separator: " ")
+        trace?.write(to: &fields)
         return fields
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 /// The flags of every command that speaks with a running service.
 struct RemoteOptions: ParsableArguments {
     /// The variables that stand for the flags.
-    static let variables: Set<String> = ["FETCHD_URL", "FETCHD_KEY", "FETCHD_KEY_FILE"]
+    static let variables: Set<String> = ["FETCHD_URL", "FETCHD_KEY", "FETCHD_KEY_FILE", "FETCHD_PROFILE"]
     static let standardURL = "http://127.0.0.1:8080"
 
     @Option(
@@ -24,29 +24,61 @@ struct RemoteOptions: ParsableArguments {
     var keyFile: String?
 
     @Option(
+        help: ArgumentHelp(
+            "The section of ~/.config/fetchd/profiles that says where the service is and what the key (FETCHD_PROFILE).",
+            valueName: "name"))
+    var profile: String?
+
+    @Option(
         name: [.customShort("o"), .customLong("output")],
         help: "The form of the output: \(OutputForm.allCases.map(\.rawValue).joined(separator: ", ")).")
     var output = OutputForm.table
 
     func validate() throws {
         guard key == nil || keyFile == nil else { throw ValidationError("--key and --key-file exclude each other.") }
+        guard profile == nil || url == nil else { throw ValidationError("--profile and --url exclude each other.") }
     }
 
     /// The service, as these flags and the environment name it.
     func service() throws -> RemoteService {
-        let environment = ProcessInfo.processInfo.environment
-        let address = url ?? environment["FETCHD_URL"].nonEmpty ?? Self.standardURL
+        let (address, key) = try place(ProcessInfo.processInfo.environment)
         guard SettingRule<String>.origin.parse(address) != nil, let base = try? URLRecord(address) else {
             throw ExitError(.configuration, "\(address) is not \(SettingRule<String>.origin.description)")
         }
-        let key = try apiKey(environment)
         if key != nil, base.scheme == "http", !Self.isThisMachine(base.host ?? "") {
             printError("fetchd: the key travels to \(base.host ?? "") without TLS; give an https URL")
         }
         return RemoteService(base: address, key: key)
     }
 
-    private func apiKey(_ environment: [String: String]) throws -> String? {
+    /// The service and the key: each by its flag, else both of a profile, else both of variables.
+    ///
+    /// A key of one is never used with the address of another, so that it goes nowhere that it was not given for.
+    func place(_ environment: [String: String]) throws -> (url: String, key: String?) {
+        let profile = try chosenProfile(environment)
+        let address = url ?? profile?.url ?? environment["FETCHD_URL"].nonEmpty ?? Self.standardURL
+        return (address, try apiKey(environment, profile))
+    }
+
+    /// The profile that is named, or that counts where nothing is said; nil for none.
+    private func chosenProfile(_ environment: [String: String]) throws -> RemoteProfile? {
+        guard url == nil else { return nil }
+        let name = profile ?? environment["FETCHD_PROFILE"].nonEmpty
+        let isSaid = ["FETCHD_URL", "FETCHD_KEY", "FETCHD_KEY_FILE"].contains { environment[$0].nonEmpty != nil }
+        guard name != nil || !isSaid && key == nil && keyFile == nil else { return nil }
+        guard let path = RemoteProfile.path(environment) else {
+            guard name == nil else { throw ExitError(.configuration, "HOME is not set, where profiles are") }
+            return nil
+        }
+        let profiles = try RemoteProfile.all(in: path, environment)
+        if let found = profiles.first(where: { $0.name == name ?? RemoteProfile.standard }) { return found }
+        guard let name else { return nil }
+        let names = profiles.map(\.name).joined(separator: ", ")
+        throw ExitError(
+            .configuration, "there is no profile \"\(name)\" in \(path)\(names.isEmpty ? "" : ", which has \(names)")")
+    }
+
+    private func apiKey(_ environment: [String: String], _ profile: RemoteProfile?) throws -> String? {
         var text: String?
         switch key {
         case "-"?: text = readLine()
@@ -57,10 +89,12 @@ struct RemoteOptions: ParsableArguments {
             // A file that is named on purpose counts for more than the environment.
             if let path = keyFile {
                 text = try Self.content(of: path)
+            } else if let profile {
+                text = try profile.key ?? profile.keyFile.map { try Self.content(of: $0, isOwnersAlone: true) }
             } else if let key = environment["FETCHD_KEY"].nonEmpty {
                 text = key
             } else {
-                text = try environment["FETCHD_KEY_FILE"].nonEmpty.map(Self.content)
+                text = try environment["FETCHD_KEY_FILE"].nonEmpty.map { try Self.content(of: $0) }
             }
         }
         guard let key = text?.trimmingCharacters(in: .whitespacesAndNewlines), !key.isEmpty else { return nil }
@@ -70,9 +104,13 @@ struct RemoteOptions: ParsableArguments {
         return key
     }
 
-    private static func content(of path: String) throws -> String {
+    private static func content(of path: String, isOwnersAlone: Bool = false) throws -> String {
         guard let status = FileStatus(path: path), status.isRegular else {
             throw ExitError(.configuration, "\(path) cannot be read")
+        }
+        guard !isOwnersAlone || status.isOwnersAlone else {
+            throw ExitError(
+                .configuration, "\(path) may be used by others: take that away (chmod 600 \(path))")
         }
         guard !status.isOpenToAll else {
             throw ExitError(

@@ -8,6 +8,8 @@ struct FileStatus: Sendable {
     let isRegular: Bool
     /// Every user may read or write it.
     let isOpenToAll: Bool
+    /// Nobody but its owner may read or write it, those who administer the machine aside.
+    let isOwnersAlone: Bool
     /// Who owns it.
     let owner: UInt32
     let bytes: Int64
@@ -29,6 +31,7 @@ struct FileStatus: Sendable {
     private init(_ status: stat) {
         isRegular = status.st_mode & S_IFMT == S_IFREG
         isOpenToAll = status.st_mode & 0o007 != 0
+        isOwnersAlone = status.st_mode & 0o077 == 0
         owner = status.st_uid
         bytes = Int64(status.st_size)
     }

@@ -1,8 +1,10 @@
 import FetchAPI
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import Foundation
+import HTTPTypes
 import Logging
 
 /// The form of the values of a setting, read and written.
@@ -192,6 +194,60 @@ extension SettingRule where Value == LogFormat {
         SettingRule(
             description: "one of " + LogFormat.allCases.map(\.rawValue).joined(separator: ", "),
             parse: { LogFormat(rawValue: $0) }, text: \.rawValue)
+    }
+}
+
+extension SettingRule where Value == TraceSampler {
+    static var sampler: Self {
+        SettingRule(
+            description: "one of " + TraceSampler.allCases.map(\.rawValue).joined(separator: ", "),
+            parse: { TraceSampler(rawValue: $0) }, text: \.rawValue)
+    }
+}
+
+extension SettingRule where Value == Double {
+    /// A share of a whole.
+    static var ratio: Self {
+        SettingRule(
+            description: "a number from 0 to 1",
+            edges: SettingEdges(inside: ["0", "1"], outside: ["-0.001", "1.001"]),
+            parse: { text in
+                guard text.contains(/^\d{1,9}(\.\d{1,9})?$/), let number = Double(text) else { return nil }
+                return number <= 1 ? number : nil
+            },
+            text: \.plain)
+    }
+}
+
+extension SettingRule where Value == String {
+    /// The address of a collector, which may have a path.
+    static var collector: Self {
+        .text("an http or https URL without a user, query and fragment, such as http://127.0.0.1:4318") { text in
+            guard let url = try? URLRecord(text), url.isHTTP, !url.hasCredentials else { return false }
+            return url.query == nil && url.fragment == nil
+        }
+    }
+}
+
+extension SettingRule where Value == HTTPFields {
+    /// Header fields as OpenTelemetry writes them: values are percent-encoded.
+    static var collectorFields: Self {
+        SettingRule(
+            description: "a list of NAME=VALUE with commas between them, values percent-encoded",
+            parse: { text in
+                var fields = HTTPFields()
+                for pair in text.split(separator: ",") {
+                    let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    guard parts.count == 2,
+                        let name = HTTPField.Name(parts[0].trimmingCharacters(in: .whitespaces)),
+                        let value = parts[1].trimmingCharacters(in: .whitespaces).removingPercentEncoding,
+                        HTTPField.isValidValue(value)
+                    else { return nil }
+                    fields.append(HTTPField(name: name, value: value).markedSensitive)
+                }
+                return fields.isEmpty ? nil : fields
+            },
+            text: { _ in "<redacted>" })
     }
 }
 

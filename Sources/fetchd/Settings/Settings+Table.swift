@@ -1,13 +1,14 @@
 import FetchAPI
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import FetchWorker
 
 extension Settings {
     /// Every setting, in the order of the documentation.
     static let table: [Setting] =
-        node + database + server + tokens + openID + tenants + worker + webhooks + storage + reach
+        node + tracing + database + server + tokens + openID + tenants + worker + webhooks + storage + reach
 
     private static let node: [Setting] = [
         Setting(
@@ -35,6 +36,28 @@ extension Settings {
         Setting(
             "log.format", flag: "log-format", \.logFormat, .logFormat, default: "pretty at a terminal, else logfmt",
             "How lines of the log are written."),
+    ]
+
+    /// By the names that OpenTelemetry has for them.
+    private static let tracing: [Setting] = [
+        Setting(
+            "otel.exporter.otlp.endpoint", \.tracing.endpoint, .collector, default: "none, and no span is recorded",
+            "A collector of traces, by OTLP over HTTP; its path /v1/traces is put behind."),
+        Setting(
+            "otel.exporter.otlp.headers", \.tracing.headers, .collectorFields, default: "none", isSecret: true,
+            "Header fields of every request to it, such as one with credentials."),
+        Setting(
+            "otel.exporter.otlp.protocol", \.tracing.form,
+            .text("http/json, the only form that is exported") { $0 == "http/json" },
+            "The form in which traces are exported."),
+        Setting(
+            "otel.service.name", \.tracing.serviceName, .word("a name"), "What traces call this service."),
+        Setting(
+            "otel.traces.sampler", \.tracing.sampler, .sampler,
+            "Which traces are recorded; parentbased_… ones go by what the caller has decided, where there is one."),
+        Setting(
+            "otel.traces.sampler.arg", \.tracing.ratio, .ratio,
+            "The share of traces that …traceidratio samplers record."),
     ]
 
     private static let database: [Setting] = [

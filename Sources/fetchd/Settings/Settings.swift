@@ -1,6 +1,7 @@
 import FetchAPI
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import FetchWorker
 import Glibc
@@ -79,6 +80,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var logLevel = Logger.Level.notice
     /// How lines of the log are written; nil for how it suits who reads them.
     var logFormat: LogFormat?
+    /// Where traces go.
+    var tracing = Tracing()
 
     /// Settings hold secrets: they never print themselves.
     var description: String { "<settings>" }
@@ -116,6 +119,17 @@ struct Settings: Sendable, CustomStringConvertible {
         var admins: Set<String>?
         var tenant: String?
         var tenantClaim: String?
+    }
+
+    /// A collector of traces, as far as it is named, and which traces it gets.
+    struct Tracing: Sendable {
+        /// Without the path that OTLP has for traces.
+        var endpoint: String?
+        var headers: HTTPFields?
+        var form = "http/json"
+        var serviceName = "fetchd"
+        var sampler = TraceSampler.parentBasedAlwaysOn
+        var ratio = 1.0
     }
 
     /// An object store that speaks S3, as far as it is named.
@@ -262,6 +276,24 @@ struct Settings: Sendable, CustomStringConvertible {
     var tls: ServerTLS.Files? {
         guard let tlsCertificate, let tlsKey else { return nil }
         return ServerTLS.Files(certificates: tlsCertificate, key: tlsKey, clientIssuers: tlsClientIssuers)
+    }
+
+    /// How spans are exported; nil when no collector is named.
+    ///
+    /// - Parameter node: The id of this node.
+    func spanExport(of node: String) -> SpanExporter.Configuration? {
+        guard let endpoint = tracing.endpoint,
+            let url = try? URLRecord(endpoint + (endpoint.hasSuffix("/") ? "" : "/") + "v1/traces")
+        else { return nil }
+        var configuration = SpanExporter.Configuration(url: url)
+        configuration.headers = tracing.headers ?? HTTPFields()
+        configuration.version = Fetchd.version
+        configuration.resource = [
+            ("service.name", tracing.serviceName), ("service.version", Fetchd.version), ("service.instance.id", node),
+            ("telemetry.sdk.name", "fetchd"), ("telemetry.sdk.language", "swift"),
+            ("telemetry.sdk.version", Fetchd.version),
+        ]
+        return configuration
     }
 
     /// The object store, when one is named.

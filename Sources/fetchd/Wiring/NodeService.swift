@@ -69,6 +69,12 @@ private struct RunningNode {
         let id = presence.id
         let logger = logger.with("node.id", "\(id)")
         self.logger = logger
+        let export = settings.spanExport(of: "\(id)")
+        let tracer = export.map { _ in
+            Tracer(
+                configuration: .init(sampler: settings.tracing.sampler, ratio: settings.tracing.ratio), metrics: metrics
+            )
+        }
         let waiters = CompletionWaiters()
         let live = LiveJobs()
         ProcessMetrics.report(to: metrics, descriptors: settings.descriptors.total)
@@ -140,6 +146,7 @@ private struct RunningNode {
             groups: groups,
             session: Session(configuration: settings.session, transferLoop: loop),
             reach: reach,
+            tracer: tracer,
             metrics: metrics,
             logger: logger
         )
@@ -174,7 +181,7 @@ private struct RunningNode {
             protocols: RemoteProtocols(
                 known: protocols,
                 session: makeSession(RemoteProtocols.sessionConfiguration(settings.session)), reach: reach),
-            rules: rules, egress: egress, traffic: traffic, metrics: TransferMetrics(metrics),
+            rules: rules, egress: egress, traffic: traffic, metrics: TransferMetrics(metrics), tracer: tracer,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
@@ -203,7 +210,8 @@ private struct RunningNode {
         let scheduler = Scheduler(
             schedules: schedules,
             check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
-            timer: scheduleTimer, horizon: settings.dispatcher.lease, metrics: metrics, logger: logger)
+            timer: scheduleTimer, horizon: settings.dispatcher.lease, metrics: metrics, tracer: tracer,
+            logger: logger)
         let issuerKeys = IssuerKeySource(
             settings: settings, makeSession: makeSession)
         try await issuerKeys.checkFile()
@@ -264,7 +272,8 @@ private struct RunningNode {
                     var defaults = FetchJobs.Configuration.ofJobs(settings.session.defaults(for: kind))
                     defaults.rules = rules.current.rules
                     return defaults
-                }
+                },
+                tracer: tracer
             ),
             logger: logger,
             onListening: { port in
@@ -287,8 +296,16 @@ private struct RunningNode {
             notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner,
             BacklogSampler(client: database.client, metrics: metrics, logger: logger), server,
         ]
+        let exporter = tracer.flatMap { tracer in
+            export.map { export in
+                SpanExporter(
+                    configuration: export, tracer: tracer,
+                    session: makeSession(SpanExporter.sessionConfiguration(settings.session)), metrics: metrics,
+                    logger: logger)
+            }
+        }
         // The log gives the last entries their places before their followers hand them over.
-        services = database.clients + auditFollowers + others
+        services = database.clients + auditFollowers + [exporter].compactMap(\.self) + others
     }
 
     /// The descriptors for transfers, reported by metrics and, when they are not enough, by the log.

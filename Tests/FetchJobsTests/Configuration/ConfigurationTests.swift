@@ -37,7 +37,7 @@ import Testing
           "upload": {"expectContinue": "never"},
           "request": {
             "headers": [{"name": "Accept-Language", "value": "de"}], "attribution": "developer",
-            "allowsPersistentDNS": false
+            "allowsPersistentDNS": false, "sendsTraceContext": false
           }
         }
         """#

@@ -31,7 +31,8 @@ struct BatchRoute: Sendable {
         try call.requireContent("application/x-ndjson", "application/jsonl")
         let key = try IdempotencyKey(of: call.headers)
         var batch = Batch(
-            route: self, owner: try call.requireKey(), key: key, requestID: call.id.text, body: call.request.body)
+            route: self, owner: try call.requireKey(), key: key, requestID: call.id.text, trace: call.trace,
+            body: call.request.body)
         // The first group decides whether there is an answer at all; after it the status is sent.
         let first = try await batch.results()
         guard !batch.isOver else { return .lines(ResponseBody(byteBuffer: first)) }
@@ -77,17 +78,22 @@ struct Batch {
     private var tenant: Tenant.ID { owner.tenant }
     private let key: IdempotencyKey?
     private let requestID: String
+    private let trace: TraceContext?
     private var body: RequestBody.AsyncIterator
     private var lines = NDJSONLines(maximumLength: BatchRoute.maximumLineLength)
     private var count = 0
     private var hasEnded = false
     private(set) var isOver = false
 
-    init(route: BatchRoute, owner: APIKey, key: IdempotencyKey?, requestID: String, body: RequestBody) {
+    init(
+        route: BatchRoute, owner: APIKey, key: IdempotencyKey?, requestID: String, trace: TraceContext?,
+        body: RequestBody
+    ) {
         self.route = route
         self.owner = owner
         self.key = key
         self.requestID = requestID
+        self.trace = trace
         self.body = body.makeAsyncIterator()
     }
 
@@ -166,7 +172,7 @@ struct Batch {
                 &spec.webhook, asking: spec.configuration.delegate, of: tenant)
             try await route.groups.require(spec.group, of: tenant)
             let idempotency = line.key?.idempotency(for: spec) ?? key?.idempotency(for: spec, line: count)
-            let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency)
+            let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency, in: trace)
             try await route.holds.hold(for: job)
             return .job(job, hasKey: line.key != nil)
         } catch let error as StoreError where error.code != .elsewhere {

@@ -195,6 +195,7 @@ extension Job {
         guard var submitted = storedSpec else { return spec.bytes }
         submitted.schedule = nil
         submitted.scheduledAt = nil
+        submitted.trace = nil
         return submitted.json
     }
 }

@@ -39,7 +39,8 @@ struct JobRoutes: Sendable {
         try owner.bind(&spec)
         try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await groups.require(spec.group, of: tenant)
-        let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
+        let job = try await sessions.job(
+            spec, of: tenant, idempotency: key?.idempotency(for: spec), in: call.trace)
         try await holds.hold(for: job)
         let preferences = Preferences(of: call.headers)
         let result = try await submitter.submit(

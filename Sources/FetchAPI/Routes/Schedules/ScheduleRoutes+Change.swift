@@ -46,16 +46,19 @@ extension ScheduleRoutes {
         _ = try call.query()
         let key = try IdempotencyKey(of: call.headers)
         _ = try await call.body(upTo: JobRoutes.maximumBody)
-        let (id, job, isReplayed) = try await start(try await schedule(call, tenant), key)
+        let (id, job, isReplayed) = try await start(
+            try await schedule(call, tenant), key, in: call.trace)
         return Self.response(to: id, of: job, isReplayed: isReplayed)
     }
 
     /// Stores a job of a schedule besides those of its times.
     ///
-    /// - Parameter key: The promise of a client that two requests are one.
+    /// - Parameters:
+    ///   - key: The promise of a client that two requests are one.
+    ///   - trace: The trace of the request that starts it; nil for none.
     /// - Returns: The id of the job, and whether an earlier request has made it.
     func start(
-        _ schedule: Schedule, _ key: IdempotencyKey?
+        _ schedule: Schedule, _ key: IdempotencyKey?, in trace: TraceContext? = nil
     ) async throws -> (id: Job.ID, job: NewJob, isReplayed: Bool) {
         var job = schedule.job(at: nil)
         do {
@@ -64,7 +67,8 @@ extension ScheduleRoutes {
             let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: fingerprint) }
             var webhook = job.spec.webhook
             try await endpoints.settle(&webhook, asking: job.spec.configuration.delegate, of: schedule.tenant)
-            job = try await sessions.job(job.spec, of: schedule.tenant, idempotency: idempotency)
+            job = try await sessions.job(
+                job.spec, of: schedule.tenant, idempotency: idempotency, in: trace)
             try await holds.hold(for: job)
         } catch let error as InvalidInput {
             throw Problem(.scheduleNotRunnable, error.violations.first.map { "/job\($0.pointer) \($0.message)" })

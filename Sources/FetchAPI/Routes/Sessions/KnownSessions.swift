@@ -42,7 +42,11 @@ final class KnownSessions: Sendable {
     ///
     /// - Throws: When the service does not load its URL, when its credentials are for other servers, and when its
     ///   session belongs to another tenant or cannot have such a job.
-    func job(_ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?) async throws -> NewJob {
+    func job(
+        _ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?, in trace: TraceContext? = nil
+    ) async throws -> NewJob {
+        var spec = spec
+        spec.trace = trace
         try await credentials.check(spec, of: tenant)
         guard let id = spec.session else {
             try check(spec, of: tenant, among: nil)
@@ -53,8 +57,8 @@ final class KnownSessions: Sendable {
         }
         try session.spec.check(spec)
         try check(spec, of: tenant, among: session.spec.protocols)
-        let spec = session.spec.adapted(spec)
-        return NewJob(id: session.newJobID(), tenant: tenant, spec: spec, idempotency: idempotency)
+        return NewJob(
+            id: session.newJobID(), tenant: tenant, spec: session.spec.adapted(spec), idempotency: idempotency)
     }
 
     /// Refuses a URL that is neither loaded by the service nor by a protocol that the session has.
