@@ -116,6 +116,7 @@ extension DashboardRoutes {
 struct DashboardActions: Sendable {
     /// Acts on many jobs, and exports them.
     let jobs: JobActionRoutes
+    let events: EventsRoute
     let schedules: ScheduleRoutes
     let sessions: KnownSessions
     let credentials: KnownCredentials
