@@ -280,7 +280,8 @@ package struct Server: Service {
         let events = EventsRoute(
             jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics))
         let actions = DashboardActions(
-            jobs: jobActions, events: events, schedules: schedules, sessions: sessions, credentials: credentials,
+            jobs: jobActions, submissions: jobs, forecasts: forecast, events: events, schedules: schedules,
+            sessions: sessions, credentials: credentials,
             settings: configuration.settings, version: configuration.version)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes
             + jobActions.routes

@@ -42,6 +42,8 @@ enum DashboardAccess: Sendable, Equatable {
         "GET /dashboard/jobs/export": .role(.viewer),
         "GET /dashboard/jobs/actions": .role(.operator),
         "POST /dashboard/jobs/actions": .role(.operator),
+        "GET /dashboard/jobs/new": .role(.operator),
+        "POST /dashboard/jobs/new": .role(.operator),
         "GET /dashboard/jobs/{id}": .role(.viewer),
         "GET /dashboard/jobs/{id}/json": .role(.viewer),
         "GET /dashboard/jobs/{id}/har": .role(.viewer),

@@ -38,7 +38,8 @@ extension DashboardRoutes {
             job, preview: try await preview(of: job, session.tenant),
             deliveries: try await deliveries(of: job, session),
             progress: job.state.isFinal ? nil : ports.live.job(job.id, of: session.tenant)?.progress, verbs: verbs,
-            canDelete: job.state.isFinal && session.may(.post, Self.actionsPath), canSubmit: false,
+            canDelete: job.state.isFinal && session.may(.post, Self.actionsPath),
+            canSubmit: job.state.isFinal && session.may(.get, Self.newJobPath),
             frame: frame("Job \(job.id)", call, session), now: .now)
         return page(.job, content)
     }
