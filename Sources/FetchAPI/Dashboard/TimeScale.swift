@@ -37,7 +37,11 @@ struct TimeScale {
         }
         if end > last { parts.append((last, end, false)) }
         let longest = parts.filter(\.isWork).map { $0.end - $0.start }.reduce(0, +) * Self.longestWait
-        let drawn = parts.map { $0.isWork || longest == 0 ? $0.end - $0.start : min($0.end - $0.start, longest) }
+        let drawn = parts.map { part in
+            let length = part.end - part.start
+            // What is not much longer is not worth a cut.
+            return part.isWork || longest == 0 || length <= longest * 2 ? length : longest
+        }
         let total = max(drawn.reduce(0, +), 0.000_001)
         var from = 0.0
         pieces = zip(parts, drawn).map { part, length in
