@@ -1,4 +1,5 @@
 import FetchJobs
+import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
@@ -107,6 +108,26 @@ import Testing
         for body in [#"{"blob":"blb_1"}"#, #"{"text":"<redacted>"}"#, #"{"text":"@/etc/passwd"}"#] {
             let spec = try JSONParser.parse(#"{"request":{"url":"https://a.example/","body":\#(body)}}"#.utf8)
             #expect(RequestCommands(spec).fetchd == "fetchd get 'https://a.example/'\n# Left out: the body")
+        }
+    }
+
+    @Test func `certificates and the names of cookies are told`() async throws {
+        try await DashboardTests.test(try await TestServer()) { browser, server in
+            let id = try await Self.enqueue(server, Self.plain)
+            let chain = #"[{"subject":"CN=a.example","issuer":"CN=<b>ca</b>","sha256":"ab"}]"#
+            let transfer =
+                #"{"url":"https://a.example/","certificates":\#(chain),"cookies":["sid","<i>"],"duration":1}"#
+            server.jobs.change(id) { job in
+                job.attempts = [
+                    Job.Attempt(
+                        number: 1, startedAt: .now, finishedAt: .now, state: .succeeded, errorName: nil,
+                        metrics: RawJSON(Array("[\(transfer),\(transfer)]".utf8)))
+                ]
+            }
+            server.jobs.finish(id)
+            let page = try await browser.get("/dashboard/jobs/\(id)").text
+            #expect(page.components(separatedBy: "<dt>CN=a.example</dt>").count == 2)
+            #expect(page.contains("issued by CN=&lt;b&gt;ca&lt;/b&gt;") && page.contains("<dd>sid, &lt;i&gt;</dd>"))
         }
     }
 

@@ -188,6 +188,12 @@ struct JobDetailPage {
             Section(
                 id: "challenges", title: "Challenges", hint: "What was answered, and to whom.", facts: challenges(job)),
             Section(
+                id: "certificates", title: "Certificates", hint: "What servers have shown, their own first.",
+                facts: certificates(job)),
+            Section(
+                id: "cookies-sent", title: "Cookies sent", hint: "By name, with what they were sent to.",
+                facts: cookiesSent(job)),
+            Section(
                 id: "cookies", title: "Cookies kept and refused", hint: "By name: only the jar has the values.",
                 facts: cookies(response)),
             Section(id: "cache", title: "Cache", hint: nil, facts: cache(response)),
@@ -216,6 +222,33 @@ struct JobDetailPage {
                 name: VisibleText.cut(challenge.member("answer")?.shown ?? challenge.shown),
                 value: VisibleText.cut(space.joined(separator: ", ")))
         }
+    }
+
+    /// The transfers of the last attempt.
+    private static func transfers(_ job: Job) -> [JSONValue] { parse(job.attempts.last?.metrics)?.elements ?? [] }
+
+    /// Each certificate once, though several servers have shown it.
+    private static func certificates(_ job: Job) -> [Fact] {
+        var seen: Set<String> = []
+        return transfers(job).flatMap { $0.member("certificates")?.elements ?? [] }
+            .filter { seen.insert($0.member("sha256")?.text ?? "").inserted }.prefix(maximumRows).map { certificate in
+                let text = { (name: String) in certificate.member(name)?.text ?? "" }
+                return Fact(
+                    name: VisibleText.cut(text("subject")),
+                    value: VisibleText.cut(
+                        "issued by \(text("issuer")), valid from \(text("notBefore")) to \(text("notAfter")), "
+                            + "SHA-256 \(text("sha256"))"))
+            }
+    }
+
+    private static func cookiesSent(_ job: Job) -> [Fact] {
+        transfers(job).compactMap { transfer -> Fact? in
+            let names = (transfer.member("cookies")?.elements ?? []).map(\.shown)
+            guard !names.isEmpty else { return nil }
+            return Fact(
+                name: VisibleText.cut(transfer.member("url")?.text ?? ""),
+                value: VisibleText.cut(names.joined(separator: ", ")))
+        }.prefix(maximumRows).map(\.self)
     }
 
     private static func cookies(_ response: JSONValue?) -> [Fact] {

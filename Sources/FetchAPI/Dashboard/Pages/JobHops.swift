@@ -45,8 +45,10 @@ struct JobHops {
     /// The phases in numbers, then all that the engine measured beside them, in words.
     private static func facts(of transfer: JSONValue, _ row: Waterfall.Row) -> [Fact] {
         let phases = row.bars.map { Fact(name: $0.phase.title, value: Waterfall.show($0.end - $0.start)) }
-        let drawn = Set(Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration"])
-        return phases
+        let drawn = Set(
+            Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration", "certificates", "cookies"])
+        let cookies = (transfer.member("cookies")?.elements ?? []).map(\.shown).joined(separator: ", ")
+        return phases + (cookies.isEmpty ? [] : [Fact(name: "Cookies sent", value: VisibleText.cut(cookies))])
             + JobDetailPage.members(transfer, without: drawn).map {
                 Fact(name: names[$0.name] ?? $0.name, value: $0.value)
             }
