@@ -282,8 +282,11 @@ package struct Server: Service {
         let jobActions = JobActionRoutes(jobs: ports.jobs, holds: holds)
         let schedules = ScheduleRoutes(
             schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds)
+        let events = EventsRoute(
+            jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics))
         let actions = DashboardActions(
-            jobs: jobActions, schedules: schedules, sessions: sessions, credentials: credentials,
+            jobs: jobActions, submissions: jobs, forecasts: forecast, events: events, schedules: schedules,
+            sessions: sessions, credentials: credentials,
             settings: configuration.settings, version: configuration.version)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes
             + jobActions.routes
@@ -331,9 +334,7 @@ package struct Server: Service {
                 jobs: ports.jobs, questions: ports.questions, blobs: ports.blobs, live: ports.live,
                 forwarding: forwarding
             ).routes
-            + EventsRoute(
-                jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics)
-            ).routes
+            + events.routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes

@@ -31,7 +31,8 @@ struct Fetchd: AsyncParsableCommand {
             CommandGroup(
                 name: "Remote",
                 subcommands: [
-                    JobsCommand.self, TopCommand.self, HostsCommand.self, FlowsCommand.self, SessionsCommand.self,
+                    JobsCommand.self, ImportCommand.self, TopCommand.self, HostsCommand.self, FlowsCommand.self,
+                    SessionsCommand.self,
                     SchedulesCommand.self, QuestionsCommand.self, CacheCommand.self,
                 ])
         ]

@@ -47,7 +47,13 @@ final class Browser: Sendable {
     func open(_ url: String) async throws { _ = try await post("/url", #"{"url": "\#(url)"}"#) }
 
     func type(_ text: String, into selector: String) async throws {
-        _ = try await post("/element/\(try await element(selector))/value", #"{"text": "\#(text)"}"#)
+        let body = try JSONSerialization.data(withJSONObject: ["text": text])
+        _ = try await post("/element/\(try await element(selector))/value", String(decoding: body, as: UTF8.self))
+    }
+
+    /// Empties a field.
+    func clear(_ selector: String) async throws {
+        _ = try await post("/element/\(try await element(selector))/clear", "{}")
     }
 
     func click(_ selector: String) async throws {
@@ -81,6 +87,19 @@ final class Browser: Sendable {
         let script = try JSONSerialization.data(withJSONObject: ["script": "return \(expression)", "args": [Any]()])
         let answer = try await post("/execute/sync", String(decoding: script, as: UTF8.self))
         return try #require(member(answer, "value", as: Value.self), "\(expression): \(answer)")
+    }
+
+    /// Runs a script in the page.
+    func run(_ script: String) async throws {
+        let body = try JSONSerialization.data(withJSONObject: ["script": script, "args": [Any]()])
+        _ = try await post("/execute/sync", String(decoding: body, as: UTF8.self))
+    }
+
+    /// What a script hands to its last argument, a function.
+    func runAsync<Value>(_ script: String, as type: Value.Type = Value.self) async throws -> Value {
+        let body = try JSONSerialization.data(withJSONObject: ["script": script, "args": [Any]()])
+        let answer = try await post("/execute/async", String(decoding: body, as: UTF8.self))
+        return try #require(member(answer, "value", as: Value.self), "\(answer)")
     }
 
     /// The text that the page shows at a place.

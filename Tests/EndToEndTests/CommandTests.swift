@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    @Test func `a curl command is printed as a job, submitted as one, or refused by the option`() async throws {
+        try await Scene.with { scene, origin in
+            let command = "curl -sS -o x -L '\(origin.url("/a"))' -H 'X-Team: search'"
+            let printed = try await scene.run("import", "curl", command, without: "FETCHD_URL")
+            #expect(printed.status == 0 && printed.output.hasPrefix("{\n  \"request\": {\n    \"url\": "))
+            #expect(printed.errors.contains("-o is left out: the service keeps the response."))
+            let job = try await scene.json("import", "curl", "--submit", command)
+            let id = try #require(member(job, "id", as: String.self))
+            #expect(try await scene.run("jobs", "watch", id).status == 0)
+            let shown = try await scene.json("jobs", "show", id)
+            #expect(member(shown, "request", "headers", as: [[String: String]].self)?.first?["value"] == "search")
+            let refused = try await scene.run("import", "curl", "curl -k \(origin.url("/a"))")
+            #expect(refused.status == 64 && refused.errors.contains("-k: certificates are always verified"))
+            let invalid = try await scene.run("import", "curl", "curl -X CONNECT \(origin.url("/a"))")
+            #expect(invalid.status == 64 && invalid.errors.contains("/request/method must be a token"))
+        }
+    }
+
     @Test func `jobs are submitted, listed, shown, followed, retried, cancelled and exported`() async throws {
         try await Scene.with { scene, origin in
             let job = try await scene.json("jobs", "submit", origin.url("/a?secret=sesame"), "--wait", "30")

@@ -8,7 +8,10 @@ import Testing
 @Suite struct DashboardScreensTests {
     /// By the names of their screenshots.
     private static let screens = [
-        ("overview", "/dashboard"), ("groups", "/dashboard/groups"), ("schedules", "/dashboard/schedules"),
+        ("overview", "/dashboard"), ("jobs", "/dashboard/jobs"), ("job", "/dashboard/jobs/{id}"),
+        ("newJob", "/dashboard/jobs/new"), ("newJobJSON", "/dashboard/jobs/new?view=json"),
+        ("newJobCurl", "/dashboard/jobs/new?view=curl"), ("questions", "/dashboard/questions"),
+        ("groups", "/dashboard/groups"), ("schedules", "/dashboard/schedules"),
         ("sessions", "/dashboard/sessions"), ("session", "/dashboard/sessions/default"),
         ("cookies", "/dashboard/cookies"), ("credentials", "/dashboard/credentials"), ("cache", "/dashboard/cache"),
         ("explain", "/dashboard/cache/explain?url="), ("webhooks", "/dashboard/webhooks"),
@@ -45,7 +48,10 @@ import Testing
     }
 
     /// Something of everything that the screens show.
-    private func fill(_ service: ServiceProcess, _ origin: WireOrigin) async throws {
+    ///
+    /// - Returns: A job that has a webhook and a body.
+    @discardableResult
+    private func fill(_ service: ServiceProcess, _ origin: WireOrigin) async throws -> String {
         func make(_ path: String, _ body: String, _ method: HTTPRequest.Method = .post) async throws -> String {
             let answer = try await service.request(method, path, body: body)
             try #require(answer.status < 300, "\(path): \(answer.text)")
@@ -56,8 +62,10 @@ import Testing
         let group = try await make("/v1/groups", #"{"labels": {"batch": "<b>nightly</b>"}}"#)
         for path in ["/page", "/page", "/missing"] { _ = try await service.fetch(origin.url(path)) }
         let more = #""webhook": {"endpoint": "\#(hook)"}, "group": "\#(group)""#
+        var jobs: [String] = []
         for url in [origin.url("/other"), "http://10.0.0.1/", "http://10.0.0.2/"] {
             let job = try await make("/v1/jobs", #"{"request": {"url": "\#(url)"}, \#(more)}"#)
+            jobs.append(job)
             _ = try await service.job(job) { ["succeeded", "failed"].contains(member($0, "state") ?? "") }
         }
         let job = #"{"request": {"url": "\#(origin.url("/page"))?token=hidden"}}"#
@@ -73,6 +81,12 @@ import Testing
         _ = try await make("/v1/hosts/shop.example", #"{"parallelism": 4, "rate": {"jobs": 10, "period": 60}}"#, .put)
         _ = try await make("/v1/flows/mail", #"{"order": "fifo"}"#, .put)
         _ = try await service.fetch(origin.url("/busy"))
+        return jobs[0]
+    }
+
+    /// The address of a screen.
+    private static func address(_ name: String, _ path: String, _ job: String, _ origin: WireOrigin) -> String {
+        path.replacing("{id}", with: job) + (name == "explain" ? origin.url("/page").escaped : "")
     }
 
     @Test(.timeLimit(.minutes(4)))
@@ -82,8 +96,8 @@ import Testing
         try await ServiceProcess.Place.with(allowing: [address]) { place in
             let key = try await place.key(scopes: .all)
             let service = try await ServiceProcess.start(place, key: key)
-            try await fill(service, origin)
-            for (width, theme) in [(1280, "light"), (1280, "dark"), (360, "light")] {
+            let job = try await fill(service, origin)
+            for (width, theme) in [(1280, "light"), (1280, "dark"), (1000, "light"), (360, "light")] {
                 let flags = ["--blink-settings=scriptEnabled=false"] + (theme == "dark" ? ["--force-dark-mode"] : [])
                 try await Browser.with(width: width, flags: flags) { browser in
                     try await browser.resize(width: width, height: 1600)
@@ -91,8 +105,7 @@ import Testing
                     try await browser.type(key, into: "#key")
                     try await browser.follow("form.card button")
                     for (name, path) in Self.screens {
-                        let whole = name == "explain" ? path + origin.url("/page").escaped : path
-                        try await browser.open(service.base + whole)
+                        try await browser.open(service.base + Self.address(name, path, job, origin))
                         let heading = try await browser.text("h1")
                         let main = try await browser.text("main")
                         #expect(!heading.isEmpty && heading != "Sign in", "\(name)")
@@ -101,10 +114,34 @@ import Testing
                         let shown = try await browser.evaluate(
                             "[document.documentElement.scrollWidth <= window.innerWidth, "
                                 + "document.querySelectorAll('main b').length === 0, "
-                                + "!!document.querySelector('nav [aria-current=page]')]", as: [Bool].self)
-                        #expect(shown == [true, true, true], "\(name) at \(width)")
+                                + "!!document.querySelector('nav [aria-current=page]'), "
+                                + "\(name != "jobs") || [...document.querySelectorAll('main .scroll')].every("
+                                + "(place) => place.scrollWidth <= place.clientWidth)]", as: [Bool].self)
+                        #expect(shown == [true, true, true, true], "\(name) at \(width)")
                         try await keep(browser, as: "\(name)-\(width)-\(theme)")
                     }
+                }
+            }
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(4)), arguments: ["light", "dark"])
+    func `no screen breaks a rule of accessibility`(theme: String) async throws {
+        let origin = try origin()
+        let address = "127.0.0.1:\(origin.port)"
+        try await ServiceProcess.Place.with(allowing: [address]) { place in
+            let key = try await place.key(scopes: .all)
+            let service = try await ServiceProcess.start(place, key: key)
+            try await Browser.with(width: 1280, flags: theme == "dark" ? ["--force-dark-mode"] : []) { browser in
+                try await browser.open(service.base + "/dashboard")
+                #expect(try await Accessibility.violations(of: browser) == [], "signing in")
+                try await browser.type(key, into: "#key")
+                try await browser.follow("form.card button")
+                let job = try await fill(service, origin)
+                for (name, path) in Self.screens {
+                    try await browser.open(service.base + Self.address(name, path, job, origin))
+                    #expect(try await Accessibility.violations(of: browser) == [], "\(name)")
                 }
             }
             #expect(try await service.stop() == 0)

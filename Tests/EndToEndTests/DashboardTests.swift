@@ -43,7 +43,7 @@ import Testing
                 try await browser.open(service.base + "/dashboard/jobs/\(id)")
                 #expect(try await browser.text("h1").contains(id))
                 #expect(try await browser.text("main").contains("/relative-redirect/1"))
-                _ = try await browser.text("svg.waterfall")
+                _ = try await browser.text("svg.bars")
                 try await keep(browser, as: "job")
 
                 let again = try #require(member(failed, "id", as: String.self))

@@ -16,6 +16,7 @@ extension FuzzTarget {
         case .rateLimit: Self.rateLimit(text)
         case .query: Self.query(text)
         case .token: Self.token(text)
+        case .curl: Self.curl(text)
         default: preconditionFailure("\(self) is read elsewhere")
         }
     }
@@ -75,6 +76,13 @@ extension FuzzTarget {
             precondition(text.utf8.starts(with: token.message) && text.utf8.count <= SignedToken.maximumLength)
         }
         _ = SignInLink(text)
+    }
+
+    /// What is read is JSON that a job can be looked for in.
+    private static func curl(_ text: String) {
+        guard let command = try? CurlCommand(text) else { return }
+        precondition((try? JSONParser.parse(command.job.json.utf8)) == command.job)
+        _ = try? JobSpec(json: command.job)
     }
 
     private static func query(_ text: String) {

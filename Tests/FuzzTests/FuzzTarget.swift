@@ -38,11 +38,12 @@ enum FuzzTarget: String, CaseIterable {
     case digestFields
     case query
     case token
+    case curl
 
     func run(_ bytes: [UInt8]) {
         switch self {
         case .targetGuard, .headerFields, .contentRange, .dates, .keys, .digestFields: runOnFields(bytes)
-        case .jobJSON, .cursor, .cron, .rateLimit, .query, .token: runOnService(bytes)
+        case .jobJSON, .cursor, .cron, .rateLimit, .query, .token, .curl: runOnService(bytes)
         default: runOnAnswer(bytes)
         }
     }

@@ -128,6 +128,13 @@ extension HostileInput {
             repeating: ", \"a#\": \"b\"", "}}}"),
         .init(.cursor, "", repeating: "LmEu"), .init(.cursor, "", repeating: "-_"), .init(.cursor, "", repeating: flag),
         .init(.cron, "* * * * ", repeating: "0,", "0"), .init(.cron, "", repeating: "* "),
+        .init(.curl, "curl a ", repeating: "-HA:b "), .init(.curl, "curl a -d '", repeating: "a", "'"),
+        .init(.curl, "curl a -d", repeating: "'a'"), .init(.curl, "curl a -", repeating: "s"),
+        .init(.curl, "curl a -d $'", repeating: "\\x41", "'"), .init(.curl, "curl ", repeating: "-Ab "),
+        .init(.curl, "curl a --data-urlencode '", repeating: "\u{E4}", "'"),
+        .init(.curl, "curl a -b", repeating: "'c=d'"),
+        .init(.curl, "curl a -x ", repeating: ":1"), .init(.curl, "curl a -x b", repeating: "/"),
+        .init(.curl, "curl a?b -G ", repeating: "-dx "), .init(.curl, "curl a # ", repeating: "#"),
         .init(.query, "", repeating: "a#=b&"), .init(.query, "a=", repeating: "%41"),
     ]
 }

@@ -153,11 +153,15 @@ final class DashboardGate: Sendable {
 
     /// The fields of a form that a page of ours sent (SEC-71).
     ///
-    /// - Parameter session: The session of the page; nil for the sign-in forms.
-    func form(of call: Call, in session: DashboardSession?) async throws -> Query {
+    /// - Parameters:
+    ///   - session: The session of the page; nil for the sign-in forms.
+    ///   - limit: How many bytes it may have.
+    func form(
+        of call: Call, in session: DashboardSession?, upTo limit: Int = maximumForm
+    ) async throws -> Query {
         try requireOwnOrigin(call)
         try call.requireContent("application/x-www-form-urlencoded")
-        let form = try Query(String(buffer: try await call.body(upTo: Self.maximumForm)))
+        let form = try Query(String(buffer: try await call.body(upTo: limit)))
         if let session {
             guard session.cookie.accepts(formToken: form["token"] ?? "", session.secret) else {
                 throw Problem(.forbidden)

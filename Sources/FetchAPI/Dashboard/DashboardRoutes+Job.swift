@@ -1,61 +1,131 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 // One job: its story, and what can be done with it.
 
 extension DashboardRoutes {
-    static let previewBytes = 4096
-    private static let cancelPath = "/dashboard/jobs/{id}/cancel"
-    private static let retryPath = "/dashboard/jobs/{id}/retry"
+    static let jobPath = "\(jobsPath)/{id}"
+    /// What the page of a job has buttons for; removing it has a page that asks first.
+    private static let verbs: [JobActionRoutes.Action] = [.retry, .cancel, .suspend, .resume]
 
     var jobRoutes: [Route] {
         [
-            page(.get, "/dashboard/jobs/{id}", job),
-            page(.post, Self.cancelPath, cancel),
-            page(.post, Self.retryPath, retry),
-        ]
+            page(.get, Self.jobPath, job),
+            page(.get, "\(Self.jobPath)/json", json),
+            page(.get, "\(Self.jobPath)/har", archive),
+            page(.get, "\(Self.jobPath)/body", body),
+            page(.get, "\(Self.jobPath)/events") { try await actions.events.follow($0, $1.tenant) },
+        ] + Self.verbs.map { verb in page(.post, Self.path(of: verb)) { try await act(verb, $0, $1) } }
+    }
+
+    private static func path(of verb: JobActionRoutes.Action) -> String { "\(jobPath)/\(verb.rawValue)" }
+
+    private func find(_ call: Call, _ session: DashboardSession) async throws -> Job {
+        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
+            throw JobRoutes.notFound
+        }
+        return job
     }
 
     private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
-            throw JobRoutes.notFound
-        }
-        let preview = try await preview(of: job, session.tenant)
+        let job = try await find(call, session)
+        let verbs = Self.verbs.filter { $0.changes(job.state) && session.may(.post, Self.path(of: $0)) }
+            .filter { $0 != .cancel || !job.isCancelling }
         let content = JobDetailPage(
-            job, preview: preview, mayCancel: session.may(.post, Self.cancelPath),
-            mayRetry: session.may(.post, Self.retryPath), frame: frame("Job \(id)", call, session))
+            job, preview: try await preview(of: job, session.tenant),
+            deliveries: try await deliveries(of: job, session),
+            progress: job.state.isFinal ? nil : ports.live.job(job.id, of: session.tenant)?.progress, verbs: verbs,
+            canDelete: job.state.isFinal && session.may(.post, Self.actionsPath),
+            canSubmit: job.state.isFinal && session.may(.get, Self.newJobPath),
+            frame: frame("Job \(job.id)", call, session), now: .now)
         return page(.job, content)
     }
 
-    private func cancel(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        _ = try await gate.form(of: call, in: session)
-        guard let id = Job.ID(call.parameter), try await jobs.cancel(id, of: session.tenant, .plainly) != nil else {
-            throw JobRoutes.notFound
-        }
-        return Self.redirect(to: "/dashboard/jobs/\(id)")
+    /// The last messages about the job; nil when there are none.
+    private func deliveries(of job: Job, _ session: DashboardSession) async throws -> SheetPage.Table? {
+        var filter = DeliveryFilter()
+        filter.job = job.id
+        let items = try await ports.webhooks.deliveries(
+            of: session.tenant, matching: filter, page: DeliveryPage(limit: JobDetailPage.maximumDeliveries + 1))
+        guard !items.isEmpty else { return nil }
+        let view = DashboardView(session: session, tenant: session.tenant, name: nil)
+        let part = ListPart(items, limit: JobDetailPage.maximumDeliveries)
+        let next = part.next { _ in view.href(WebhookPages.deliveries, ("job", "\(job.id)")) }
+        return WebhookPages.table(
+            part.shown, view: view, next: view.mayOpen(WebhookPages.deliveries) ? next : nil, now: .now)
     }
 
-    private func retry(_ call: Call, _ session: DashboardSession) async throws -> Response {
+    // MARK: Actions
+
+    private func act(
+        _ verb: JobActionRoutes.Action, _ call: Call, _ session: DashboardSession
+    ) async throws -> Response {
         _ = try await gate.form(of: call, in: session)
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
-            throw JobRoutes.notFound
+        let job = try await find(call, session)
+        switch verb {
+        case .cancel: _ = try await jobs.cancel(job.id, of: session.tenant, .plainly)
+        case .suspend, .resume:
+            guard !job.state.isFinal else { throw Problem(.jobFinal, "The job is \(job.state.rawValue).") }
+            try await jobs.setSuspended([job.id], of: session.tenant, verb == .suspend)
+        case .retry: _ = try await retrier.retry(job, of: session.tenant, with: try await key(of: session))
+        case .delete: break
         }
-        var key: APIKey?
-        if let id = session.signIn.key { key = try await keys.key(id, of: session.tenant)?.key }
-        _ = try await retrier.retry(job, of: session.tenant, with: key)
-        return Self.redirect(to: "/dashboard/jobs/\(id)")
+        return Self.redirect(to: "\(Self.jobsPath)/\(job.id)")
     }
 
-    private func preview(of job: Job, _ tenant: Tenant.ID) async throws -> String? {
+    /// The key that somebody has signed in with, which his jobs count for; nil when he has signed in otherwise.
+    func key(of session: DashboardSession) async throws -> APIKey? {
+        guard let id = session.signIn.key else { return nil }
+        return try await keys.key(id, of: session.tenant)?.key
+    }
+
+    // MARK: Files
+
+    private func json(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        Self.file(try await find(call, session).json)
+    }
+
+    private func archive(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        let job = try await find(call, session)
+        var response = Self.file(JSONWriter.object(HAR(job).write))
+        response.headers[.contentDisposition] = "attachment; filename=\"\(job.id).har\""
+        return response
+    }
+
+    private static func file(_ json: [UInt8]) -> Response {
+        var headers = Response.pageHeaders
+        headers[.contentType] = "application/json"
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+
+    /// The body, to be saved; a page can show no more of it than an image.
+    private func body(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        let job = try await find(call, session)
+        guard let body = try await jobs.body(of: job.id, tenant: session.tenant) else {
+            throw Problem(.notFound, "The job has no response body.")
+        }
+        var response = try await Representation(body: body).response(to: call, from: blobs)
+        // A browser is told no type that it could run.
+        if response.status != .notModified, !BodyPreview.isImage(body) {
+            response.headers[.contentType] = "application/octet-stream"
+        }
+        response.headers[.referrerPolicy] = "no-referrer"
+        return response
+    }
+
+    private func preview(of job: Job, _ tenant: Tenant.ID) async throws -> BodyPreview? {
         guard job.state.isFinal, let body = try await jobs.body(of: job.id, tenant: tenant) else { return nil }
+        if BodyPreview.isImage(body), body.bytes <= BodyPreview.maximumImageBytes { return .image }
         var bytes: [UInt8] = []
         switch body.location {
         case .inline(let inline): bytes = inline
         case .blob(let id):
-            let reader = try await blobs.open(id, range: 0..<min(body.bytes, Int64(Self.previewBytes)))
+            let reader = try await blobs.open(id, range: 0..<min(body.bytes, Int64(BodyPreview.maximumBytes)))
             while let more = try await reader.next() { bytes += more }
         }
-        return VisibleText.preview(of: bytes, limit: Self.previewBytes)
+        return BodyPreview(of: bytes, in: body)
     }
 }

@@ -35,7 +35,8 @@ extension DashboardRoutes {
         let part = try await part(of: search.filter, at: query, session.tenant)
         let text = JobSearch.text(search.filter)
         let content = JobListPage(
-            part, search.filter, mayAct: session.may(.post, Self.actionsPath), notice: try Self.notice(query),
+            part, search.filter, mayAct: session.may(.post, Self.actionsPath),
+            maySubmit: session.may(.get, Self.newJobPath), notice: try Self.notice(query),
             frame: frame(text.isEmpty ? "Jobs" : "Jobs: \(text)", call, session), now: .now)
         return page(.jobs, content)
     }

@@ -36,6 +36,7 @@ struct DashboardRoutes: Sendable {
             overviewRoutes,
             jobListRoutes,
             jobRoutes,
+            newJobRoutes,
             groupRoutes,
             scheduleRoutes,
             Limiter.Kind.allCases.flatMap(limiterRoutes),

@@ -116,6 +116,10 @@ extension DashboardRoutes {
 struct DashboardActions: Sendable {
     /// Acts on many jobs, and exports them.
     let jobs: JobActionRoutes
+    /// Checks and stores jobs.
+    let submissions: JobRoutes
+    let forecasts: ForecastRoute
+    let events: EventsRoute
     let schedules: ScheduleRoutes
     let sessions: KnownSessions
     let credentials: KnownCredentials

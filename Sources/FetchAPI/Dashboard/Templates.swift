@@ -6,7 +6,7 @@ struct Templates: Sendable {
         case layout, message
         case signIn, link, welcome
         case overview
-        case jobs, bulk, job
+        case jobs, bulk, job, newJob
         case questions
         case sheet, table, form, field
         case docs, docsSearch, docsTag, docsOperation, docsSchema, docsList, docsMeaning, docsMembers, docsContent,

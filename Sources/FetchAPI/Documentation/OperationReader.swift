@@ -1,3 +1,5 @@
+import FetchJobs
+
 /// Reads operations of `openapi.yaml` for pages.
 struct OperationReader {
     let schemas: SchemaReader

@@ -6,10 +6,12 @@ extension KeyStore {
     /// Room is taken before and given back after, so that the key never submits more than it may; when the store does
     /// not say what became of the jobs, it stays taken.
     ///
+    /// - Parameter key: Nil for jobs that count for no key.
     /// - Returns: What became of these jobs; fewer than there are jobs when there was no room for more.
     func submitting(
-        _ jobs: [NewJob], with key: APIKey, _ enqueue: ([NewJob]) async throws -> [Enqueued]
+        _ jobs: [NewJob], with key: APIKey?, _ enqueue: ([NewJob]) async throws -> [Enqueued]
     ) async throws -> [Enqueued] {
+        guard let key else { return try await enqueue(jobs) }
         let room = try await count(jobs.count, submittedBy: key)
         guard room > 0 else { return [] }
         let enqueued = try await enqueue(Array(jobs.prefix(room)))

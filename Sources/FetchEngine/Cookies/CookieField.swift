@@ -33,6 +33,12 @@ struct CookieField {
         }
     }
 
+    /// The names of the cookies, without those that have none.
+    var namesInOrder: [String] {
+        value.split(separator: UInt8(ascii: ";")).map { Self.name(of: $0) }.filter { !$0.isEmpty }
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
     private mutating func separate() {
         if !value.isEmpty { value += [UInt8(ascii: ";"), 0x20] }
     }

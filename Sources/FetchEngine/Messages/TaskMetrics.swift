@@ -83,6 +83,12 @@ public struct TransactionMetrics: Sendable {
     public var negotiatedTLSProtocolVersion: String?
     /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
     public var negotiatedTLSCipherSuite: String?
+    /// The certificates that the server has shown, in DER, its own first.
+    ///
+    /// Empty on a reused connection, and of a transaction before a load that was parked.
+    public var certificates: [[UInt8]] = []
+    /// The names of the cookies that were sent; empty too of a transaction before a load that was parked.
+    public var cookieNames: [String] = []
 
     /// Makes an empty record for a URL.
     public init(url: URLRecord) { self.url = url }

@@ -14,12 +14,18 @@ extension Transfer {
         else { return }
         metrics.negotiatedTLSProtocolVersion = String(cString: version)
         metrics.negotiatedTLSCipherSuite = String(cString: cipher)
+        guard let easy else { return }
+        var connections = 0
+        ccurl_get_long(easy, CURLINFO_NUM_CONNECTS, &connections)
+        guard connections > 0 else { return }
+        metrics.certificates = CertificateCoding.der(ofAll: SSL_get_peer_cert_chain(secureConnection))
     }
 
     /// Reads libcurl's clock and counters for the transaction.
     func finishMetrics() {
         metrics.status = response?.status.code
         metrics.networkProtocolName = response?.httpVersion
+        metrics.cookieNames = CookieField(request.headerFields[fields: .cookie]).namesInOrder
         guard let easy, let started else { return }
         noteCounts(of: easy)
         noteTimes(of: easy)

@@ -112,6 +112,35 @@ extension TransactionMetrics {
             writer.member("countOfResponseBodyBytesReceived", countOfResponseBodyBytesReceived)
             writer.member("tlsProtocolVersion", negotiatedTLSProtocolVersion)
             writer.member("tlsCipherSuite", negotiatedTLSCipherSuite)
+            if !certificates.isEmpty { writer.member("certificates", array: writeCertificates) }
+            if !cookieNames.isEmpty {
+                writer.member(
+                    "cookies",
+                    array: { writer in
+                        for name in cookieNames.prefix(Self.maximumCookies) { writer.value(Self.cut(name)) }
+                    })
+            }
+        }
+    }
+
+    private static let maximumCertificates = 5
+    private static let maximumCookies = 50
+    /// Names that a server has chosen are no longer than this, in characters.
+    private static let maximumLength = 256
+
+    private static func cut(_ text: String) -> String { String(text.unicodeScalars.prefix(maximumLength)) }
+
+    private func writeCertificates(_ writer: inout JSONWriter) {
+        for certificate in certificates.prefix(Self.maximumCertificates) {
+            let summary = CertificateSummary(der: certificate)
+            let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000).description }
+            writer.object { writer in
+                writer.member("subject", summary.map { Self.cut($0.subject) })
+                writer.member("issuer", summary.map { Self.cut($0.issuer) })
+                writer.member("notBefore", summary?.notBefore.map(time))
+                writer.member("notAfter", summary?.notAfter.map(time))
+                writer.member("sha256", Fingerprint(of: certificate).description)
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-import FetchAPI
 import FetchEngine
+import FetchJobs
 import Foundation
 
 /// A URL as it was typed, with what other options add to it.

@@ -26,40 +26,18 @@ import Testing
                 .init(phase: .response, start: 0.045, end: 0.049),
             ]
         )
-        #expect(waterfall.duration == 0.049)
-        let svg = waterfall.svg(row)
-        #expect(svg.contains("aria-label=\"Name lookup 4.0 ms, Connect 8.0 ms"))
-        #expect(svg.contains(#"<rect class="response" x="918.4" y="0" width="81.6" height="18"/>"#))
     }
 
     @Test func `transfers lie on one time line`() throws {
         let waterfall = try Self.waterfall(
             #"""
-            [{"fetchStart":"2026-11-21T10:52:00.000Z","duration":0.5,"response":[0.4,0.5]},
-             {"fetchStart":"2026-11-21T10:52:00.500Z","duration":0.5,"response":[0.25,0.5]}]
+            [{"fetchStart":"2026-11-21T23:59:59.750Z","duration":0.5,"response":[0.4,0.5]},
+             {"fetchStart":"2026-11-22T00:00:00.250Z","duration":0.5,"response":[0.25,0.5]}]
             """#
         )
         #expect(waterfall.rows.map(\.start) == [0, 0.5])
-        #expect(waterfall.duration == 1)
+        #expect(waterfall.began == Timestamp(rfc3339: "2026-11-21T23:59:59.750Z"))
         #expect(waterfall.rows[1].bars == [.init(phase: .response, start: 0.75, end: 1)])
-    }
-
-    @Test func `the wait in the queue lies before the first transfer, and hides none`() throws {
-        let metrics = try JSONParser.parse(
-            #"[{"duration":0.5,"response":[0.25,0.5]}, {"duration":0.5,"response":[0.25,0.5]}]"#.utf8)
-        for (queued, drawn) in [(0.25, 0.25), (3600, 0.5)] {
-            let waterfall = Waterfall(metrics: metrics, queued: queued)
-            #expect(waterfall.rows.map(\.start) == [drawn, drawn])
-            #expect(waterfall.rows[0].duration == 0.5)
-            #expect(
-                waterfall.rows[0].bars == [
-                    .init(phase: .queue, start: 0, end: drawn),
-                    .init(phase: .response, start: drawn + 0.25, end: drawn + 0.5),
-                ])
-            #expect(waterfall.rows[1].bars == [.init(phase: .response, start: drawn + 0.25, end: drawn + 0.5)])
-            #expect(waterfall.svg(waterfall.rows[0]).contains("aria-label=\"Queue \(Waterfall.show(queued)), Receive"))
-        }
-        #expect(Waterfall(metrics: metrics, queued: -1).rows[0].bars.count == 1)
     }
 
     @Test(arguments: [
@@ -70,7 +48,7 @@ import Testing
         let waterfall = try Self.waterfall(json)
         for row in waterfall.rows {
             #expect(row.bars.isEmpty)
-            #expect(!waterfall.svg(row).contains("nan"))
+            #expect(row.end.isFinite && row.end >= row.start)
         }
     }
 

@@ -27,6 +27,7 @@ import Testing
         let transaction = try #require(task.metrics.transactions.first)
         #expect(transaction.negotiatedTLSProtocolVersion == "TLSv1.3")
         #expect(transaction.negotiatedTLSCipherSuite?.hasPrefix("TLS_") == true)
+        #expect(transaction.certificates.first.flatMap { CertificateSummary(der: $0) }?.issuer.isEmpty == false)
         let connect = try #require(transaction.secureConnectionStart)
         #expect(try connect < #require(transaction.secureConnectionEnd))
         #expect(transaction.connectEnd == transaction.secureConnectionEnd)

@@ -148,7 +148,7 @@ function show(progress) {
     for (const place of document.querySelectorAll("[data-progress]")) {
         const value = progress[place.dataset.progress];
         if (value === undefined) continue;
-        if (place instanceof HTMLProgressElement) place.value = value; else place.textContent = amount(value);
+        if (place instanceof HTMLProgressElement) place.value = value; else place.textContent = amount(value) + (place.dataset.unit ?? "");
     }
 }
 

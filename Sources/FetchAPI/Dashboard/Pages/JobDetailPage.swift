@@ -2,98 +2,165 @@ import FetchJobs
 
 /// Everything that is known of one job.
 struct JobDetailPage {
+    /// A step of its life.
+    struct Step {
+        let title: String
+        let at: String
+        let note: String?
+    }
+
     struct Attempt {
         let number: Int
         let facts: [Fact]
-        let transfers: [Transfer]
-        let hasTransfers: Bool
         /// The decisions as sentences.
         let decisions: [String]
         let hasDecisions: Bool
     }
 
-    struct Transfer {
-        let url: String
-        let status: String
-        let duration: String
-        /// Markup, made of numbers and words of ours only.
-        let chart: String
+    /// A group of facts with a heading.
+    struct Section {
+        let id: String
+        let title: String
+        let hint: String?
         let facts: [Fact]
     }
 
-    /// So many headers, redirects and transfers are shown, so that a page stays small.
-    static let maximumRows = 60
+    struct Action {
+        let name: String
+        let title: String
+        let hint: String
+    }
+
+    /// So many header fields, redirects and cookies are shown, so that a page stays small.
+    static let maximumRows = 40
+    /// So many attempts are shown, the last ones.
+    static let maximumAttempts = 10
+    static let maximumDeliveries = 10
 
     let frame: PageFrame
     let id: String
     let state: String
     let method: String
     let url: String
+    let isLive: Bool
+    let progress: ProgressText?
+    let actions: [Action]
+    let canDelete: Bool
+    /// Whether it may be submitted anew with changes.
+    let canSubmit: Bool
     let facts: [Fact]
+    let history: [Step]
     let error: [Fact]
     let hasError: Bool
-    let redirects: [String]
-    let hasRedirects: Bool
-    let requestHeaders: [Fact]
-    let hasRequestHeaders: Bool
-    let responseHeaders: [Fact]
-    let hasResponse: Bool
+    let ruler: String
+    let rows: [Timeline.Row]
+    let hasRows: Bool
+    let legend: [Fact]
     let attempts: [Attempt]
     let hasAttempts: Bool
-    let legend: [Fact]
+    let earlierAttempts: String?
+    let hops: [JobHops.Hop]
+    let hasHops: Bool
+    let sections: [Section]
+    let deliveries: SheetPage.Table?
     let bodySize: String?
-    let preview: String?
-    let canCancel: Bool
-    let canRetry: Bool
+    let text: String?
+    let textNote: String?
+    let isImage: Bool
+    let bytes: String?
+    let curl: String
+    let command: String
 
-    init(_ job: Job, preview: String?, mayCancel: Bool, mayRetry: Bool, frame: PageFrame) {
+    init(
+        _ job: Job, preview: BodyPreview?, deliveries: SheetPage.Table?, progress: JobProgress?,
+        verbs: [JobActionRoutes.Action], canDelete: Bool, canSubmit: Bool, frame: PageFrame, now: Timestamp
+    ) {
         let spec = Self.parse(job.spec)
         let request = spec?.member("request")
         let response = Self.parse(job.response)
-        let failure = Self.parse(job.error)
         self.frame = frame
         id = job.id.description
         state = job.state.rawValue
         method = request?.member("method")?.text ?? "GET"
         url = VisibleText.cut(request?.member("url")?.text ?? "")
+        isLive = !job.state.isFinal
+        self.progress = progress.map(ProgressText.init)
+        actions = verbs.map { Action(name: $0.rawValue, title: $0.title, hint: $0.effect) }
+        self.canDelete = canDelete
+        self.canSubmit = canSubmit
         facts = Self.facts(job, spec: spec, response: response)
-        error = Self.members(failure)
+        history = Self.history(job, spec)
+        error = Self.members(Self.parse(job.error))
         hasError = !error.isEmpty
-        redirects = (Self.parse(job.redirects)?.elements ?? []).prefix(Self.maximumRows).map {
-            VisibleText.cut($0.shown)
-        }
-        hasRedirects = !redirects.isEmpty
-        requestHeaders = Self.headers(request)
-        hasRequestHeaders = !requestHeaders.isEmpty
-        responseHeaders = Self.headers(response)
-        hasResponse = response != nil
-        let due = [Self.due(job, spec)] + job.attempts.map(\.nextAttemptAt)
-        attempts = zip(job.attempts, due).suffix(10).map { Self.attempt($0, due: $1) }
+        let timeline = Timeline(job, due: Self.due(job, spec), now: now)
+        ruler = timeline.ruler
+        rows = timeline.rows
+        hasRows = !rows.isEmpty
+        legend = timeline.kinds.map { Fact(name: $0.name, value: $0.title) }
+        attempts = job.attempts.suffix(Self.maximumAttempts).map(Self.attempt)
         hasAttempts = !attempts.isEmpty
-        legend = Waterfall.Phase.allCases.map { Fact(name: $0.rawValue, value: $0.title) }
-        bodySize = job.body.map { "\($0.bytes) bytes, \($0.digest.field)" }
-        self.preview = preview
-        canCancel = mayCancel && !job.state.isFinal && !job.isCancelling
-        canRetry = mayRetry && JobRetrier.allows(job)
+        let hidden = job.attempts.count - attempts.count
+        earlierAttempts = hidden > 0 ? "\(hidden) earlier attempts are not shown; the JSON has them." : nil
+        hops = JobHops(job, method: method).hops
+        hasHops = !hops.isEmpty
+        sections = Self.sections(job, request, response)
+        self.deliveries = deliveries
+        bodySize = job.body.map { "\(Figure.bytes($0.bytes)) (\($0.bytes) bytes), \($0.digest.field)" }
+        (text, textNote, isImage, bytes) = Self.parts(of: preview)
+        let commands = RequestCommands(spec)
+        curl = commands.curl
+        command = commands.fetchd
     }
 
+    private static func parts(of preview: BodyPreview?) -> (String?, String?, Bool, String?) {
+        switch preview {
+        case nil: (nil, nil, false, nil)
+        case .text(let text, let note): (text, note, false, nil)
+        case .image: (nil, nil, true, nil)
+        case .bytes(let dump): (nil, nil, false, dump)
+        }
+    }
+
+    // MARK: Story
+
     private static func facts(_ job: Job, spec: JSONValue?, response: JSONValue?) -> [Fact] {
-        var facts = [
-            Fact(name: "State", value: job.isCancelling ? "\(job.state.rawValue), cancelling" : job.state.rawValue)
-        ]
-        if let status = response?.member("status")?.integer { facts.append(Fact(name: "Status", value: "\(status)")) }
-        if let url = response?.member("url")?.text {
-            facts.append(Fact(name: "Response from", value: VisibleText.cut(url)))
+        var facts: [Fact] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { facts.append(Fact(name: name, value: VisibleText.cut(value))) }
         }
-        facts.append(Fact(name: "Created", value: job.createdAt.description))
-        if let time = job.startedAt { facts.append(Fact(name: "Started", value: time.description)) }
-        if let time = job.finishedAt { facts.append(Fact(name: "Finished", value: time.description)) }
-        for name in ["priority", "configuration", "labels", "webhook"] {
-            guard let value = spec?.member(name) else { continue }
-            facts.append(
-                Fact(name: name.prefix(1).uppercased() + name.dropFirst(), value: VisibleText.cut(value.shown)))
+        if job.isCancelling { add("State", "\(job.state.rawValue), cancelling") }
+        add("Status", response?.member("status")?.integer.map { "\($0)" })
+        add("Response from", response?.member("url")?.text)
+        add("Waits for", job.waitingFor.map { "the answer to \($0)" })
+        for name in ["kind", "session", "group", "schedule", "priority", "flow", "labels", "webhook", "configuration"] {
+            add(name.prefix(1).uppercased() + name.dropFirst(), spec?.member(name)?.shown)
         }
+        add("File", parse(job.file)?.shown)
         return facts
+    }
+
+    private static func history(_ job: Job, _ spec: JSONValue?) -> [Step] {
+        var steps: [Step] = []
+        func add(_ title: String, _ at: Timestamp, _ note: String? = nil) {
+            steps.append(Step(title: title, at: at.description, note: note.map(VisibleText.cut)))
+        }
+        add("Submitted", job.createdAt)
+        let due = due(job, spec)
+        if due > job.createdAt { add("Due", due) }
+        for attempt in job.attempts.suffix(maximumAttempts) {
+            add("Attempt \(attempt.number) started", attempt.startedAt)
+            let result = [attempt.errorName, attempt.status.map { "status \($0)" }].compactMap(\.self)
+            add(
+                "Attempt \(attempt.number) ended: \(attempt.state.rawValue)", attempt.finishedAt,
+                result.isEmpty ? nil : result.joined(separator: ", "))
+            if let next = attempt.nextAttemptAt { add("Next attempt due", next) }
+        }
+        if job.state.isFinal {
+            if let end = job.finishedAt { add("Ended: \(job.state.rawValue)", end) }
+        } else if job.isClaimed, let start = job.startedAt {
+            add("Running since", start)
+        }
+        return steps
     }
 
     /// When its first attempt was to begin.
@@ -101,43 +168,113 @@ struct JobDetailPage {
         max(job.createdAt, spec?.member("runAt")?.text.flatMap { Timestamp(rfc3339: $0) } ?? job.createdAt)
     }
 
-    private static func attempt(_ attempt: Job.Attempt, due: Timestamp?) -> Attempt {
-        let metrics = parse(attempt.metrics)
-        let queued = due.map { Double(attempt.startedAt.microseconds - $0.microseconds) / 1_000_000 } ?? 0
-        let waterfall = Waterfall(metrics: metrics, queued: queued)
+    private static func attempt(_ attempt: Job.Attempt) -> Attempt {
+        let took = Double(attempt.finishedAt.microseconds - attempt.startedAt.microseconds) / 1_000_000
         var facts = [
-            Fact(name: "Started", value: attempt.startedAt.description),
-            Fact(name: "Finished", value: attempt.finishedAt.description),
+            Fact(name: "Took", value: Waterfall.show(max(0, took))),
             Fact(name: "State", value: attempt.state.rawValue),
         ]
-        if queued > 0 { facts.insert(Fact(name: "Queued for", value: Waterfall.show(queued)), at: 0) }
         if let name = attempt.errorName { facts.append(Fact(name: "Error", value: VisibleText.cut(name))) }
-        let transfers = zip(metrics?.elements ?? [], waterfall.rows).prefix(maximumRows).map { transfer, row in
-            Transfer(
-                url: VisibleText.cut(transfer.member("url")?.text ?? ""),
-                status: transfer.member("status")?.integer.map { String($0) } ?? "no response",
-                duration: Waterfall.show(row.duration),
-                chart: waterfall.svg(row),
-                facts: self.facts(of: transfer, waterfall.phases(of: row))
-            )
-        }
-        let decisions = (parse(attempt.decisions)?.elements ?? []).prefix(maximumRows).map {
-            DecisionSentence($0).text
-        }
+        let decisions = (parse(attempt.decisions)?.elements ?? []).prefix(maximumRows).map { DecisionSentence($0).text }
         return Attempt(
-            number: attempt.number, facts: facts, transfers: transfers, hasTransfers: !transfers.isEmpty,
-            decisions: decisions, hasDecisions: !decisions.isEmpty)
+            number: attempt.number, facts: facts, decisions: decisions, hasDecisions: !decisions.isEmpty)
     }
 
-    /// The phases in numbers, then all that the engine measured beside them.
-    private static func facts(of transfer: JSONValue, _ phases: [(Waterfall.Phase, Double)]) -> [Fact] {
-        let phases = phases.map { Fact(name: $0.title, value: Waterfall.show($1)) }
-        let drawn = Set(Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration"])
-        return phases + members(transfer, without: drawn)
+    // MARK: Exchange
+
+    private static func sections(_ job: Job, _ request: JSONValue?, _ response: JSONValue?) -> [Section] {
+        [
+            Section(id: "redirects", title: "Redirects", hint: nil, facts: redirects(job)),
+            Section(
+                id: "challenges", title: "Challenges", hint: "What was answered, and to whom.", facts: challenges(job)),
+            Section(
+                id: "certificates", title: "Certificates", hint: "What servers have shown, their own first.",
+                facts: certificates(job)),
+            Section(
+                id: "cookies-sent", title: "Cookies sent", hint: "By name, with what they were sent to.",
+                facts: cookiesSent(job)),
+            Section(
+                id: "cookies", title: "Cookies kept and refused", hint: "By name: only the jar has the values.",
+                facts: cookies(response)),
+            Section(id: "cache", title: "Cache", hint: nil, facts: cache(response)),
+            Section(
+                id: "request-headers", title: "Request header fields", hint: nil, facts: headers(request)),
+            Section(
+                id: "response-headers", title: "Response header fields", hint: nil, facts: headers(response)),
+            Section(id: "trailers", title: "Trailer fields", hint: nil, facts: headers(response, "trailers")),
+        ].filter { !$0.facts.isEmpty }
     }
 
-    private static func headers(_ message: JSONValue?) -> [Fact] {
-        (message?.member("headers")?.elements ?? []).prefix(maximumRows).map { header in
+    private static func redirects(_ job: Job) -> [Fact] {
+        (parse(job.redirects)?.elements ?? []).prefix(maximumRows).map { hop in
+            let cause = (hop.member("cause")?.text).map { ", because of \(VisibleText.cut($0))" } ?? ""
+            let target = "\(hop.member("method")?.text ?? "") \(hop.member("location")?.text ?? hop.shown)"
+            return Fact(
+                name: VisibleText.cut("\(hop.member("status")?.shown ?? "") \(hop.member("url")?.text ?? "")"),
+                value: VisibleText.cut(target) + cause)
+        }
+    }
+
+    private static func challenges(_ job: Job) -> [Fact] {
+        (parse(job.challenges)?.elements ?? []).prefix(maximumRows).map { challenge in
+            let space = members(challenge.member("protectionSpace")).map { "\($0.name) \($0.value)" }
+            return Fact(
+                name: VisibleText.cut(challenge.member("answer")?.shown ?? challenge.shown),
+                value: VisibleText.cut(space.joined(separator: ", ")))
+        }
+    }
+
+    /// The transfers of the last attempt.
+    private static func transfers(_ job: Job) -> [JSONValue] { parse(job.attempts.last?.metrics)?.elements ?? [] }
+
+    /// Each certificate once, though several servers have shown it.
+    private static func certificates(_ job: Job) -> [Fact] {
+        var seen: Set<String> = []
+        return transfers(job).flatMap { $0.member("certificates")?.elements ?? [] }
+            .filter { seen.insert($0.member("sha256")?.text ?? "").inserted }.prefix(maximumRows).map { certificate in
+                let text = { (name: String) in certificate.member(name)?.text ?? "" }
+                return Fact(
+                    name: VisibleText.cut(text("subject")),
+                    value: VisibleText.cut(
+                        "issued by \(text("issuer")), valid from \(text("notBefore")) to \(text("notAfter")), "
+                            + "SHA-256 \(text("sha256"))"))
+            }
+    }
+
+    private static func cookiesSent(_ job: Job) -> [Fact] {
+        transfers(job).compactMap { transfer -> Fact? in
+            let names = (transfer.member("cookies")?.elements ?? []).map(\.shown)
+            guard !names.isEmpty else { return nil }
+            return Fact(
+                name: VisibleText.cut(transfer.member("url")?.text ?? ""),
+                value: VisibleText.cut(names.joined(separator: ", ")))
+        }.prefix(maximumRows).map(\.self)
+    }
+
+    private static func cookies(_ response: JSONValue?) -> [Fact] {
+        let cookies = response?.member("cookies")
+        let kept = (cookies?.member("accepted")?.elements ?? []).prefix(maximumRows).map {
+            Fact(name: VisibleText.cut($0.shown), value: "kept")
+        }
+        let refused = (cookies?.member("rejected")?.elements ?? []).prefix(maximumRows).map {
+            Fact(
+                name: VisibleText.cut($0.member("name")?.text ?? ""),
+                value: VisibleText.cut("refused: \($0.member("message")?.text ?? $0.shown)"))
+        }
+        return kept + refused
+    }
+
+    private static func cache(_ response: JSONValue?) -> [Fact] {
+        guard let status = response?.member("cacheStatus")?.text else { return [] }
+        let isStored = response?.member("fromCache") == .bool(true)
+        return [
+            Fact(name: "Verdict", value: isStored ? "answered from the cache" : "answered by the origin"),
+            Fact(name: "Cache-Status", value: VisibleText.cut(status)),
+        ]
+    }
+
+    static func headers(_ message: JSONValue?, _ name: String = "headers") -> [Fact] {
+        (message?.member(name)?.elements ?? []).prefix(maximumRows).map { header in
             let name = header.member("name")?.text ?? ""
             // A secret that an earlier release has stored in clear is not shown either.
             let value = Redaction.hides(fieldNamed: name) ? Redaction.text : header.member("value")?.text ?? ""
@@ -145,13 +282,13 @@ struct JobDetailPage {
         }
     }
 
-    private static func members(_ value: JSONValue?, without names: Set<String> = []) -> [Fact] {
+    static func members(_ value: JSONValue?, without names: Set<String> = []) -> [Fact] {
         guard case .object(let members) = value else { return [] }
         return members.filter { !names.contains($0.name) }.prefix(maximumRows)
             .map { Fact(name: VisibleText.cut($0.name), value: VisibleText.cut($0.value.shown)) }
     }
 
-    private static func parse(_ json: RawJSON?) -> JSONValue? {
+    static func parse(_ json: RawJSON?) -> JSONValue? {
         // JSON that cannot be read counts as absent: the page shows the rest.
         json.flatMap { try? JSONParser.parse($0.bytes) }
     }

@@ -28,6 +28,8 @@ struct JobListPage {
     let older: String?
     /// Whether the visitor may change jobs, and there are some.
     let mayAct: Bool
+    /// Whether the visitor may submit jobs.
+    let maySubmit: Bool
     let verbs: [Fact]
     let exports: [Fact]
     /// What an action has done.
@@ -43,19 +45,20 @@ struct JobListPage {
     }
 
     init(
-        _ part: Part, _ filter: JobFilter, mayAct: Bool, notice: String? = nil, frame: PageFrame, now: Timestamp
+        _ part: Part, _ filter: JobFilter, mayAct: Bool, maySubmit: Bool, notice: String? = nil, frame: PageFrame,
+        now: Timestamp
     ) {
-        self.init(search: JobSearch.text(filter), fault: nil, filter, part, mayAct, notice, frame, now)
+        self.init(search: JobSearch.text(filter), fault: nil, filter, part, mayAct, maySubmit, notice, frame, now)
     }
 
     /// The page for a filter that is not understood.
     init(_ search: String, _ fault: JobSearch.Fault, frame: PageFrame, now: Timestamp) {
-        self.init(search: search, fault: fault.message, JobFilter(), nil, false, nil, frame, now)
+        self.init(search: search, fault: fault.message, JobFilter(), nil, false, false, nil, frame, now)
     }
 
     private init(
-        search: String, fault: String?, _ filter: JobFilter, _ part: Part?, _ mayAct: Bool, _ notice: String?,
-        _ frame: PageFrame, _ now: Timestamp
+        search: String, fault: String?, _ filter: JobFilter, _ part: Part?, _ mayAct: Bool, _ maySubmit: Bool,
+        _ notice: String?, _ frame: PageFrame, _ now: Timestamp
     ) {
         self.frame = frame
         self.search = search
@@ -71,6 +74,7 @@ struct JobListPage {
         newer = part?.newer.map { JobSearch.path(filter, [("newer", $0.text)]) }
         older = part?.older.map { JobSearch.path(filter, [("cursor", $0.text)]) }
         self.mayAct = mayAct && part?.jobs.isEmpty == false
+        self.maySubmit = maySubmit
         verbs = JobActionRoutes.Action.onPages.map { Fact(name: $0.rawValue, value: $0.title) }
         let query = Query.text([("q", search.isEmpty ? nil : search)])
         exports = ["ndjson", "csv"].map {

@@ -79,6 +79,12 @@ struct SheetPage {
         /// The values to choose from; empty for any text.
         var options: [Option] = []
         var isRequired = false
+        /// How many lines of a text are shown; nil for a text of one line.
+        var lines: Int?
+        /// What is wrong with the value.
+        var fault: String?
+        /// Its name in the page, for links to it; nil where nothing leads to it.
+        var anchor: String?
 
         struct Option {
             let value: String
@@ -281,6 +287,9 @@ extension SheetPage.Field: MustacheParent {
         case "options": options
         case "hasOptions": !options.isEmpty
         case "isRequired": isRequired
+        case "lines": Shown.of(lines)
+        case "fault": Shown.of(fault)
+        case "anchor": Shown.of(anchor)
         default: nil
         }
     }

@@ -86,7 +86,10 @@ enum WebhookPages {
     ) -> SheetPage.Table {
         let rows = items.map { item in
             [
-                SheetPage.Cell(.code("\(item.delivery.id)", to: view.href("\(deliveries)/\(item.delivery.id)"))),
+                SheetPage.Cell(
+                    .code(
+                        "\(item.delivery.id)",
+                        to: view.mayOpen(delivery) ? view.href("\(deliveries)/\(item.delivery.id)") : nil)),
                 SheetPage.Cell(.text(item.delivery.event.rawValue), subject(item.delivery.subject, view)),
                 SheetPage.Cell(.state(item.state.rawValue, style(item.state))),
                 SheetPage.Cell(.number("\(item.delivery.attempts)")),

@@ -26,10 +26,17 @@ struct ForecastRoute: Sendable {
         _ = try call.query()
         try call.requireContent("application/json")
         let json = try JSONParser.parse(try await call.body(upTo: JobRoutes.maximumBody).readableBytesView)
+        return .json(try await explanation(of: json, of: tenant, by: try call.requireKey()))
+    }
+
+    /// How a job would be run, as JSON.
+    ///
+    /// - Parameter owner: The key that it would count for; nil for none.
+    func explanation(of json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?) async throws -> [UInt8] {
         var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try JobSpec(json: json, besides: ["whatIf", "dryRun"])
         }
-        try call.requireKey().bind(&spec)
+        try owner?.bind(&spec)
         try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
         _ = try await sessions.job(spec, of: tenant, idempotency: nil)
         var session: SessionSpec?
@@ -56,7 +63,7 @@ struct ForecastRoute: Sendable {
             if let limiter = try await limiters.limiter(address) { limits.append(limiter) }
         }
         let queue = try await limiters.queue(of: tenant)
-        return .json { writer in
+        return JSONWriter.object { writer in
             writer.member("url", forecast.url)
             writer.member(
                 "target",

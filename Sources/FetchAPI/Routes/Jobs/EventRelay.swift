@@ -24,6 +24,8 @@ struct EventRelay {
             let answer = try await forwarding.ask(call, about: id, of: tenant, patience: pace.heartbeat * 3) {
                 headers in
                 headers[.lastEventID] = position?.description
+                // Tells who asks where that is the dashboard's page of the job.
+                headers[.cookie] = call.headers[.cookie]
             }
             guard let answer, answer.status == .ok else { return false }
             return try await pass(answer, to: &writer, &last)

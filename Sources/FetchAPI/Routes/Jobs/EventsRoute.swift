@@ -28,7 +28,7 @@ struct EventsRoute: Sendable {
 
     var routes: [Route] { [Route(.get, "/v1/jobs/{id}/events", tenant: follow)] }
 
-    private func follow(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+    func follow(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
             throw JobRoutes.notFound

@@ -191,7 +191,7 @@ struct JobActionRoutes: Sendable {
 
 extension Job {
     /// The submission of its client, without the members that the service has set.
-    fileprivate var submission: [UInt8] {
+    var submission: [UInt8] {
         guard var submitted = storedSpec else { return spec.bytes }
         submitted.schedule = nil
         submitted.scheduledAt = nil

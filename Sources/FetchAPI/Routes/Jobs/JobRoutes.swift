@@ -32,38 +32,67 @@ struct JobRoutes: Sendable {
 
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: Self.maximumBody)
-        var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
-            try JobSpec(json: json)
-        }
         let owner = try call.requireKey()
-        try owner.bind(&spec)
+        let job = try await job(json, of: tenant, by: owner, key)
+        let preferences = Preferences(of: call.headers)
+        let result = try await submitter.submit(
+            job, by: owner, waiting: preferences.wait, for: call.connection)
+        note(result.enqueued, job)
+        var response = try response(to: result, of: job.spec, preferences: preferences)
+        if case .replayed = result.enqueued { response.headers[.idempotencyReplayed] = "true" }
+        return response
+    }
+
+    /// Stores a job for somebody at the dashboard.
+    ///
+    /// - Parameter owner: The key that it counts for; nil for none.
+    func submit(_ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?) async throws -> Job.ID {
+        let job = try await job(json, of: tenant, by: owner)
+        let enqueued = try await submitter.submit(job, by: owner, waiting: nil).enqueued
+        note(enqueued, job)
+        return try Self.id(enqueued)
+    }
+
+    /// Checks a submission as storing it would, and changes nothing.
+    func check(_ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?) async throws {
+        var spec = try await Self.spec(json, of: tenant)
+        try owner?.bind(&spec)
+        try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
+        try await groups.require(spec.group, of: tenant)
+        _ = try await sessions.job(spec, of: tenant, idempotency: nil)
+    }
+
+    private static func spec(_ json: JSONValue, of tenant: Tenant.ID) async throws -> JobSpec {
+        try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in try JobSpec(json: json) }
+    }
+
+    /// Makes a job of a submission, with what it names: its endpoint is there then, and its blobs are held.
+    private func job(
+        _ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?, _ key: IdempotencyKey? = nil
+    ) async throws -> NewJob {
+        var spec = try await Self.spec(json, of: tenant)
+        try owner?.bind(&spec)
         try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(
             spec, of: tenant, idempotency: key?.idempotency(for: spec), in: call.trace)
         try await holds.hold(for: job)
-        let preferences = Preferences(of: call.headers)
-        let result = try await submitter.submit(
-            job, by: owner, waiting: preferences.wait, for: call.connection)
-        if case .sessionInvalidated = result.enqueued, let session = spec.session {
-            sessions.forget(session, of: tenant)
-        }
-        var response = try response(to: result, of: spec, preferences: preferences)
-        if case .replayed = result.enqueued {
-            response.headers[.idempotencyReplayed] = "true"
-        } else {
-            submitted.add()
-        }
-        return response
+        return job
     }
 
-    private func response(
-        to result: JobSubmitter.Submission, of spec: JobSpec, preferences: Preferences
-    ) throws -> Response {
-        let id: Job.ID
-        switch result.enqueued {
-        case .accepted(let accepted): id = accepted
-        case .replayed(let first): id = first
+    private func note(_ enqueued: Enqueued, _ job: NewJob) {
+        switch enqueued {
+        case .accepted: submitted.add()
+        case .sessionInvalidated: if let session = job.spec.session { sessions.forget(session, of: job.tenant) }
+        case .replayed, .conflict, .sessionFull, .queueFull, .groupClosed: break
+        }
+    }
+
+    /// The job that is there now.
+    private static func id(_ enqueued: Enqueued) throws(Problem) -> Job.ID {
+        switch enqueued {
+        case .accepted(let accepted): return accepted
+        case .replayed(let first): return first
         case .conflict:
             throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem.sessionInvalidated
@@ -71,6 +100,12 @@ struct JobRoutes: Sendable {
         case .queueFull(let quota): throw Problem.queueFull(quota: quota)
         case .groupClosed: throw Problem.groupClosed
         }
+    }
+
+    private func response(
+        to result: JobSubmitter.Submission, of spec: JobSpec, preferences: Preferences
+    ) throws -> Response {
+        let id = try Self.id(result.enqueued)
         let href = "/v1/jobs/\(id)"
         var response: Response
         if let job = result.job, job.state.isFinal {

@@ -13,21 +13,22 @@ struct JobSubmitter: Sendable {
     let keys: any KeyStore
     let waiters: CompletionWaiters
 
-    /// Submits a job that counts for a key.
+    /// Submits a job.
     ///
     /// - Parameters:
+    ///   - key: The key that it counts for; nil for none.
     ///   - seconds: How long to wait for the job to become final; nil not to wait.
     ///   - client: The connection that waits; the wait ends when its client leaves.
     /// - Throws: ``Problem`` `keyExhausted` when no more may be submitted with the key.
     func submit(
-        _ job: NewJob, by key: APIKey, waiting seconds: Int?, for client: Connection? = nil
+        _ job: NewJob, by key: APIKey?, waiting seconds: Int?, for client: Connection? = nil
     ) async throws -> Submission {
         let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
         // Before it is stored, so that an end that comes at once is not missed.
         let wait = deadline.map { _ in waiters.wait(for: job.id) }
         defer { if let wait { waiters.end(wait) } }
         guard let enqueued = try await keys.submitting([job], with: key, jobs.enqueue).first else {
-            throw Problem.keyExhausted(key)
+            throw key.map { Problem.keyExhausted($0) } ?? Problem(.internalError)
         }
         switch enqueued {
         case .conflict, .sessionInvalidated, .sessionFull, .groupClosed, .queueFull:

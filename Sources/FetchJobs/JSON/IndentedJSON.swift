@@ -1,20 +1,26 @@
-import FetchJobs
-
 /// JSON for people: one member a line.
-enum IndentedJSON {
+package enum IndentedJSON {
+    /// The longest text of a page, in characters.
+    private static let pageLength = 20_000
+
     /// An object; what is longer than a page can show is cut.
-    static func text(_ members: (inout JSONWriter) -> Void) -> String {
+    package static func text(_ members: (inout JSONWriter) -> Void) -> String {
         // What the service writes it can read.
         guard let value = try? JSONParser.parse(JSONWriter.object(members)) else { return "" }
         return text(value)
     }
 
-    private static let maximumLength = 20_000
+    /// The same for a value.
+    package static func text(_ value: JSONValue) -> String {
+        let text = whole(value)
+        return text.utf8.count <= pageLength ? text : String(text.prefix(pageLength)) + "\n…"
+    }
 
-    static func text(_ value: JSONValue) -> String {
+    /// All of a value, however long it is.
+    package static func whole(_ value: JSONValue) -> String {
         var text = ""
         write(value, indentation: "", to: &text)
-        return text.utf8.count <= maximumLength ? text : String(text.prefix(maximumLength)) + "\n…"
+        return text
     }
 
     private static func write(_ value: JSONValue, indentation: String, to text: inout String) {

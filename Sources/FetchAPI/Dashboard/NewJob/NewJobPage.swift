@@ -1,0 +1,135 @@
+import FetchJobs
+
+/// The page where jobs are written: as a form, as JSON, or from a curl command.
+struct NewJobPage {
+    /// A way to write a job.
+    enum View: String, CaseIterable {
+        case form, json, curl
+
+        var title: String {
+            switch self {
+            case .form: "Form"
+            case .json: "JSON"
+            case .curl: "curl command"
+            }
+        }
+    }
+
+    /// What is done with what was written, besides showing it another way.
+    enum Verb: String, CaseIterable {
+        case submit, check, explain
+
+        var title: String {
+            switch self {
+            case .submit: "Submit"
+            case .check: "Validate"
+            case .explain: "Explain"
+            }
+        }
+
+        var hint: String {
+            switch self {
+            case .submit: "Stores the job, which then runs."
+            case .check: "Says what is wrong, and changes nothing."
+            case .explain: "Says how the job would be run, and changes nothing."
+            }
+        }
+    }
+
+    struct Tab {
+        let name: String
+        let title: String
+        /// `true` for the one that is shown, otherwise `false`.
+        let pressed: String
+    }
+
+    struct Fault {
+        let member: String
+        let message: String
+        /// The field that shows the member; nil when none does.
+        let anchor: String?
+    }
+
+    struct Button {
+        let name: String
+        let title: String
+        let hint: String
+        let isFirst: Bool
+    }
+
+    let frame: PageFrame
+    let view: String
+    let tabs: [Tab]
+    let fields: [SheetPage.Field]
+    let isForm: Bool
+    let isJSON: Bool
+    let isCurl: Bool
+    /// The job as JSON, of which the form changes what it has fields for.
+    let json: String
+    let command: String
+    let buttons: [Button]
+    let notes: [String]
+    let hasNotes: Bool
+    let notice: String?
+    let faults: [Fault]
+    let hasFaults: Bool
+    /// Why there is no job, where no member is to blame.
+    let failure: String?
+    let explanation: String?
+    let verdict: String?
+
+    /// What the visitor has written, and what came of it.
+    struct Content {
+        var view = View.form
+        var job = JSONValue.object([])
+        /// The text of the field, where it is no JSON; nil for that of the job.
+        var text: String?
+        var command = ""
+        var notes: [String] = []
+        var notice: String?
+        var problem: Problem?
+        var explanation: JSONValue?
+    }
+
+    init(_ content: Content, frame: PageFrame) {
+        self.frame = frame
+        view = content.view.rawValue
+        tabs = View.allCases.map {
+            Tab(name: $0.rawValue, title: $0.title, pressed: $0 == content.view ? "true" : "false")
+        }
+        isForm = content.view == .form
+        isJSON = content.view == .json
+        isCurl = content.view == .curl
+        let entries = content.problem?.errors ?? []
+        fields = isForm ? JobForm.fields(of: content.job, faults: entries) : []
+        json = content.text ?? IndentedJSON.whole(content.job)
+        command = content.command
+        buttons =
+            content.view == .curl
+            ? []
+            : Verb.allCases.map { Button(name: $0.rawValue, title: $0.title, hint: $0.hint, isFirst: $0 == .submit) }
+        notes = content.notes
+        hasNotes = !notes.isEmpty
+        notice = content.notice
+        let isForm = isForm
+        faults = entries.map { entry in
+            let anchor = isForm ? JobForm.name(of: entry).map(JobForm.anchor) : nil
+            switch entry.place {
+            case .member(let pointer):
+                return Fault(member: pointer.isEmpty ? "The job" : pointer, message: entry.message, anchor: anchor)
+            case .parameter(let name): return Fault(member: name, message: entry.message, anchor: anchor)
+            }
+        }
+        hasFaults = !faults.isEmpty
+        failure = hasFaults ? nil : content.problem.map { $0.detail ?? $0.code.title }
+        explanation = content.explanation.map { IndentedJSON.text($0) }
+        verdict = content.explanation.flatMap(Self.verdict)
+    }
+
+    /// Whether the job would be let out, in a sentence.
+    private static func verdict(_ explanation: JSONValue) -> String? {
+        guard let target = explanation.member("target") else { return nil }
+        guard target.member("allowed") == .bool(false) else { return "The target is allowed." }
+        return "The target is refused: \(target.member("reason")?.text ?? target.member("code")?.text ?? "")"
+    }
+}
