@@ -45,7 +45,8 @@ enum ContentCoding {
             response.status == .ok || response.status == .notModified
         else { return response }
         var response = response
-        response.headers[.vary] = "Accept-Encoding"
+        // Lists that are also there in lines depend on more.
+        response.headers[.vary] = (response.headers[.vary].map { "\($0), " } ?? "") + "Accept-Encoding"
         guard let length = response.body.contentLength, (minimumBytes...maximumBytes).contains(length),
             accepts(request.headers), let bytes = try await compressed(response)
         else { return response }

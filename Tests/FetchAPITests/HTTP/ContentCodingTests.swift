@@ -65,6 +65,15 @@ import Testing
         }
     }
 
+    @Test func `a list that depends on more says so too`() async throws {
+        let server = try await TestServer()
+        let (_, token) = try await server.keys.create(name: "auditor", tenant: "test", scopes: .all)
+        try await server.test { call in
+            let list = try await call.with("Bearer \(token.revealed)")(.get, "/v1/audit")
+            #expect(list.status == .ok && list.headers[.vary] == "Accept, Accept-Encoding")
+        }
+    }
+
     @Test func `what is short, streamed, stored, refused or about one thing goes as it is`() async throws {
         let server = try await TestServer()
         for _ in 0..<40 { _ = try await server.queueJob() }
