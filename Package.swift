@@ -129,7 +129,7 @@ let package = Package(
         .target(
             name: "FetchAPI",
             dependencies: [
-                "FetchJobs", "FetchRuntime",
+                "CZlib", "FetchJobs", "FetchRuntime",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -38,6 +38,8 @@ package struct Server: Service {
         package var settings: [ShownSetting] = []
         /// The version of the program.
         package var version = ""
+        /// The number of the last migration that the program knows.
+        package var schemaVersion = 0
         /// How long requests may go on when the server is asked to stop; then their connections are closed.
         var drainTimeout = Duration.seconds(10)
         /// Who may sign in to the dashboard by OpenID Connect; nil for nobody.
@@ -238,6 +240,7 @@ package struct Server: Service {
             table: RouteTable(Self.routes(ports, configuration, authenticator, provider)),
             authenticator: authenticator,
             authorization: Authorization(jobs: ports.jobs),
+            streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
             connections: connections,
             gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
             readiness: ports.readiness,
@@ -283,7 +286,8 @@ package struct Server: Service {
         let schedules = ScheduleRoutes(
             schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds)
         let events = EventsRoute(
-            jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics))
+            jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics),
+            tokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator))
         let actions = DashboardActions(
             jobs: jobActions, submissions: jobs, forecasts: forecast, events: events, schedules: schedules,
             sessions: sessions, credentials: credentials,
@@ -337,7 +341,10 @@ package struct Server: Service {
             + events.routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
-            + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
+            + ServiceRoutes(
+                readiness: ports.readiness, metrics: ports.metrics, version: configuration.version,
+                schemaVersion: configuration.schemaVersion
+            ).routes
             + pages(ports, configuration, authenticator, provider, retrier, actions)
     }
 

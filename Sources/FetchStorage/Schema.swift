@@ -6,4 +6,9 @@ package enum Schema {
     package static var migrations: [Migration] {
         Embedded.files.sorted { $0.key < $1.key }.map { Migration(name: $0.key, sql: $0.value) }
     }
+
+    /// The number of the last migration.
+    package static var version: Int {
+        migrations.compactMap { Int($0.name.prefix { $0 != "_" }) }.max() ?? 0
+    }
 }

@@ -12,7 +12,9 @@ import Testing
         let environment: [String: String]
         let directory: TemporaryDirectory
 
-        static func with(_ body: (Scene, WireOrigin) async throws -> Void) async throws {
+        static func with(
+            allowing others: [String] = [], _ body: (Scene, WireOrigin) async throws -> Void
+        ) async throws {
             let origin = try WireOrigin { connection in
                 while let head = try connection.receiveHead() {
                     try connection.send(
@@ -21,7 +23,7 @@ import Testing
                             : "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 2\r\n\r\nok")
                 }
             }
-            try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"] + others) { place in
                 let key = try await place.key(scopes: Set(Scope.allCases.filter { $0 != .admin }))
                 let service = try await ServiceProcess.start(place, key: key)
                 var environment = ["PATH": "/usr/bin:/bin", "FETCHD_URL": service.base, "FETCHD_KEY": key]
@@ -175,6 +177,21 @@ import Testing
             #expect(
                 top.status == 0 && top.output.split(separator: "\n").count == 2 && top.output.contains(" queued=0 "))
             #expect(!top.output.contains("\u{1B}"))
+        }
+    }
+
+    @Test func `an endpoint is tested, and its answer is shown`() async throws {
+        let receiver = try WebhookReceiver(answers: [
+            "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+        ])
+        try await Scene.with(allowing: [receiver.rule]) { scene, _ in
+            let (endpoint, _) = try await receiver.endpoint(of: scene.service)
+            let taken = try await scene.run("webhooks", "test", endpoint, "-o", "json")
+            #expect(taken.status == 0, "\(taken)")
+            let delivery = try JSONSerialization.jsonObject(with: Data(taken.output.utf8)) as? [String: Any] ?? [:]
+            #expect(member(delivery, "event") == "endpoint.test" && member(delivery, "state") == "delivered")
+            let refused = try await scene.run("webhooks", "test", endpoint)
+            #expect(refused.status == 1 && refused.output.contains("500"), "\(refused)")
         }
     }
 

@@ -92,7 +92,8 @@ import Testing
                     "https://127.0.0.1:\(server.port)/alpn", more: #", "configuration": {\#(trust), "tls": \#(tls)}"#)
                 let href = try #require(member(job, "body", "href", as: String.self), "\(job)")
                 #expect(try await service.request(.get, href).text == agreed)
-                let shown = try await service.request(.get, href.replacing("/body", with: "")).json
+                let path = href.replacing("/body", with: "?include=effectiveConfiguration")
+                let shown = try await service.request(.get, path).json
                 let source = member(shown, "effectiveConfiguration", "tls", "alpn", "from", as: String.self)
                 #expect(source == (tls == "{}" ? "default" : "job"))
             }

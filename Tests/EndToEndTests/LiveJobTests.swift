@@ -170,6 +170,33 @@ import Testing
         }
     }
 
+    // A browser's EventSource has no field for a key.
+    @Test func `a page follows a job with a token in place of a key`() async throws {
+        let gate = Gate()
+        let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            let made = try await service.request(.post, "/v1/jobs/\(id)/events/token")
+            let href = try #require(member(made.json, "href", as: String.self), "\(made.text)")
+            let page = Session()
+            let fields: HTTPFields = [.origin: "https://app.example"]
+            let (body, response) = try await page.bytes(
+                for: Request(url: try URLRecord(service.base + href), headerFields: fields))
+            #expect(response.headerFields[.contentType] == "text/event-stream")
+            #expect(response.headerFields[.accessControlAllowOrigin] == "*")
+            var text = ""
+            for try await chunk in body {
+                text += String(decoding: chunk, as: UTF8.self)
+                if text.contains("event: job.response\n") { gate.open() }
+            }
+            #expect(text.contains("id: final\nevent: job.finished\n"))
+            // With a key it is for the client that has it, and no site is told anything.
+            let last = HTTPField.Name("Last-Event-ID")!
+            let own = try await service.request(.get, "/v1/jobs/\(id)/events", headers: [last: "1.1"])
+            #expect(own.status == 200 && own.headers[.accessControlAllowOrigin] == nil)
+        }
+    }
+
     @Test func `events end when the service stops`() async throws {
         let gate = Gate()
         let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)

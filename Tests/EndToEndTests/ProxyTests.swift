@@ -26,7 +26,7 @@ import Testing
             #expect(member(job, "response", "status") == 200, "\(job)")
             #expect(member(job, "configuration", "proxy", "credential") == "sealed")
             let id = try #require(member(job, "id", as: String.self))
-            let shown = try await service.request(.get, "/v1/jobs/\(id)").json
+            let shown = try await service.request(.get, "/v1/jobs/\(id)?include=effectiveConfiguration").json
             #expect(member(shown, "effectiveConfiguration", "proxy", "credential", "value") == "sealed")
             let stored = try await service.request(
                 .post, "/v1/credentials",

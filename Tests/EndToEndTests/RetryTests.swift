@@ -40,7 +40,7 @@ import Testing
             #expect(attempts.map { $0["number"] as? Int } == [1, 2, 3])
             #expect(member(job, "effectiveConfiguration", "retry", "maximumAttempts", "value") == nil)
             let id = try #require(member(job, "id", as: String.self))
-            let full = try await service.request(.get, "/v1/jobs/\(id)").json
+            let full = try await service.request(.get, "/v1/jobs/\(id)?include=effectiveConfiguration").json
             #expect(member(full, "effectiveConfiguration", "retry", "maximumAttempts", "value") == 3)
         }
     }

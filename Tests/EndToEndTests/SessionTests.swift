@@ -111,14 +111,15 @@ import Testing
             let more = #", "session": "\#(id)", "configuration": {"redirects": {"policy": "follow"}}"#
             let overridden = try await service.fetch(origin.url("/redirect/1"), more: more)
             #expect(member(overridden, "response", "status") == 200)
-            let job = try await service.request(.get, "/v1/jobs/\(member(overridden, "id", as: String.self) ?? "")")
+            let path = "/v1/jobs/\(member(overridden, "id", as: String.self) ?? "")"
+            let job = try await service.request(.get, path + "?include=effectiveConfiguration")
             let redirects = try #require(
                 member(job.json, "effectiveConfiguration", "redirects", as: [String: Any].self))
             #expect(member(redirects, "policy", "from") == "job")
             #expect(member(redirects, "maximum", "from") == "session")
             #expect(member(redirects, "maximum", "value") == 3)
             #expect(member(redirects, "preserveMethod", "from") == "default")
-            let session = try await service.request(.get, "/v1/sessions/\(id)")
+            let session = try await service.request(.get, "/v1/sessions/\(id)?include=effectiveConfiguration")
             #expect(
                 member(session.json, "effectiveConfiguration", "redirects", "policy", "from") == "session")
         }
@@ -344,7 +345,7 @@ import Testing
             let refused = try await service.request(.post, "/v1/jobs", body: data)
             #expect(refused.status == 422)
             #expect(member(refused.json, "errors", "0", "pointer") == "/kind")
-            let session = try await service.request(.get, "/v1/sessions/\(id)").json
+            let session = try await service.request(.get, "/v1/sessions/\(id)?include=effectiveConfiguration").json
             #expect(
                 member(session, "effectiveConfiguration", "timeouts", "timeoutIntervalForResource", "value")
                     == 604_800)

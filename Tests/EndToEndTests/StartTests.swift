@@ -82,7 +82,7 @@ import Testing
 
     @Test func `the service tells of its health, metrics and description`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
-            for path in ["/healthz", "/readyz", "/metrics", "/openapi.yaml", "/docs", "/dashboard"] {
+            for path in ["/healthz", "/readyz", "/version", "/metrics", "/openapi.yaml", "/docs", "/dashboard"] {
                 let answer = try await service.request(.get, path)
                 #expect(answer.status < 400, "\(path)")
             }

@@ -24,6 +24,46 @@ import Testing
         }
     }
 
+    @Test func `a body comes along in the message when the job asks for it and it is short enough`() async throws {
+        let files = ["text": Data("grüß\n".utf8), "bytes": Data([0, 255, 7]), "long": Data(repeating: 65, count: 101)]
+        let origin = try await LoopbackServer.nginx(files: files)
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
+            let (endpoint, _) = try await receiver.endpoint(of: service)
+            func told(_ file: String, _ more: String = "") async throws -> [String: Any]? {
+                let webhook = #", "webhook": {"endpoint": "\#(endpoint)"\#(more)}"#
+                _ = try await service.fetch(origin.url("/\(file)"), more: webhook)
+                let json = try JSONSerialization.jsonObject(with: Data(try await receiver.next().body))
+                return member(json as? [String: Any] ?? [:], "data", "body", as: [String: Any].self)
+            }
+            let limit = #", "includeBodyUpTo": 100"#
+            #expect(try await told("text", limit)?["text"] as? String == "grüß\n")
+            #expect(try await told("bytes", limit)?["base64"] as? String == "AP8H")
+            #expect(try await told("long", limit) == nil)
+            #expect(try await told("text") == nil)
+        }
+    }
+
+    @Test func `a test reaches an endpoint whatever it lists, and its delivery has the answer`() async throws {
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: [receiver.rule]) { service in
+            let (endpoint, secret) = try await receiver.endpoint(of: service)
+            let path = "/v1/webhooks/endpoints/\(endpoint)"
+            let sent = try await service.request(.post, "\(path)/test")
+            #expect(sent.status == 202 && member(sent.json, "state") == "pending", "\(sent.text)")
+            let message = try await receiver.next()
+            #expect(try message.isSigned(with: secret))
+            #expect(message["webhook-id"] == member(sent.json, "id"))
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
+            #expect(member(json, "type") == "endpoint.test" && member(json, "data", "endpoint", "id") == endpoint)
+            let place = try #require(sent.headers[.location])
+            try await until { member(try await service.request(.get, place).json, "state") == "delivered" }
+            #expect(member(try await service.request(.get, place).json, "attempts", "0", "response", "status") == 204)
+            #expect(try await service.request(.patch, path, body: #"{"enabled": false}"#).status == 200)
+            #expect(try await service.request(.post, "\(path)/test").status == 409)
+        }
+    }
+
     @Test func `a dead receiver holds up nobody else (R51)`() async throws {
         let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let dead = try WireOrigin { connection in

@@ -84,6 +84,8 @@ struct TestServer {
         var configuration = Server.Configuration()
         configuration.port = 0
         configuration.settings = settings
+        configuration.version = "1.2.3"
+        configuration.schemaVersion = 7
         return configuration
     }
 

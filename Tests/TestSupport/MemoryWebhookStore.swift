@@ -115,6 +115,19 @@ package final class MemoryWebhookStore: WebhookStore {
         state.withLock { $0.deliveries.first { $0.delivery.id == id && $0.delivery.tenant == tenant } }
     }
 
+    package func test(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookDelivery.ID? {
+        let now = now()
+        return state.withLock { state in
+            let isThere = state.endpoints.contains { $0.id == id && $0.tenant == tenant && $0.disabling == nil }
+            guard isThere else { return nil }
+            let delivery = WebhookDelivery(
+                id: .init(), tenant: tenant, endpoint: id, subject: .endpoint(id), event: .endpointTest, createdAt: now,
+                attempts: 0, failures: 0)
+            state.deliveries.append(StoredDelivery(delivery, state: .pending, nextAttemptAt: now))
+            return delivery.id
+        }
+    }
+
     package func replay(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         replay { $0.delivery.id == id && $0.delivery.tenant == tenant } > 0
     }

@@ -76,6 +76,7 @@ enum DashboardAccess: Sendable, Equatable {
         "POST /dashboard/webhooks/{id}/rotate": .role(.admin),
         "POST /dashboard/webhooks/{id}/enable": .role(.admin),
         "POST /dashboard/webhooks/{id}/disable": .role(.admin),
+        "POST /dashboard/webhooks/{id}/test": .role(.admin),
         "POST /dashboard/webhooks/{id}/replay": .role(.admin),
         "GET /dashboard/webhooks/deliveries": .role(.admin),
         "GET /dashboard/webhooks/deliveries/{id}": .role(.admin),

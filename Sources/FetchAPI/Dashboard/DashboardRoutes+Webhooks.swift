@@ -13,6 +13,7 @@ extension DashboardRoutes {
             page(.post, WebhookPages.enable) { try await setEndpoint($0, $1, disabled: false) },
             page(.post, WebhookPages.disable) { try await setEndpoint($0, $1, disabled: true) },
             page(.post, WebhookPages.rotate, rotateEndpoint),
+            page(.post, WebhookPages.test, testEndpoint),
             page(.post, WebhookPages.replayFailed, replayFailed),
             page(.get, WebhookPages.deliveries, deliveries),
             page(.get, WebhookPages.delivery, delivery),
@@ -56,6 +57,14 @@ extension DashboardRoutes {
                 facts: .init(facts: [Fact(name: "Endpoint", value: "\(endpoint.id)")]), text: endpoint.secret.revealed)
         ]
         return page(.sheet, sheet)
+    }
+
+    private func testEndpoint(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        _ = try await gate.form(of: call, in: session)
+        guard let id = WebhookEndpoint.ID(call.parameter),
+            let delivery = try await ports.webhooks.test(id, of: session.tenant)
+        else { throw Problem(.deliveryNotReplayable, "The endpoint is disabled or removed.") }
+        return Self.redirect(to: "\(WebhookPages.deliveries)/\(delivery)")
     }
 
     /// Changes an endpoint as it is now; again when another request was faster.

@@ -38,14 +38,26 @@ struct SessionCookie: Sendable, Equatable {
         guard signedInAt > now - Self.lifetime, usedAt > now - Self.idleTime else { return nil }
     }
 
-    func text(_ secret: SessionSecret) -> String { "\(content).\(Self.code("session.\(content)", secret))" }
+    func text(_ secret: SessionSecret) -> String {
+        "\(content).\(Self.code("session.\(content)", secret).base64EncodedString())"
+    }
 
     /// The token of a form, so that only our own pages can send it (SEC-71).
-    func formToken(_ secret: SessionSecret) -> String { Self.code("form.\(signIn.uuid.base32)", secret) }
+    ///
+    /// Each time it is another text, random bytes and the code combined with them, so that the length of a compressed
+    /// page tells nothing of it.
+    func formToken(_ secret: SessionSecret) -> String {
+        let code = Self.code("form.\(signIn.uuid.base32)", secret)
+        let mask = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        return Data(mask + zip(mask, code).map { $0 ^ $1 }).base64EncodedString()
+    }
 
     func accepts(formToken: String, _ secret: SessionSecret) -> Bool {
-        guard let code = Data(base64Encoded: formToken) else { return false }
-        return Self.isCode(code, of: "form.\(signIn.uuid.base32)", secret)
+        guard let token = Data(base64Encoded: formToken).map({ Array($0) }), token.count == 2 * SHA256.byteCount else {
+            return false
+        }
+        let code = zip(token.prefix(SHA256.byteCount), token.suffix(SHA256.byteCount)).map { $0 ^ $1 }
+        return Self.isCode(Data(code), of: "form.\(signIn.uuid.base32)", secret)
     }
 
     /// The cookie marked as used now, when it is time to mark it.
@@ -56,9 +68,8 @@ struct SessionCookie: Sendable, Equatable {
 
     private var content: String { "\(signIn.uuid.base32).\(signedInAt).\(usedAt)" }
 
-    private static func code(_ text: String, _ secret: SessionSecret) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: secret.bytes))
-        return Data(code).base64EncodedString()
+    private static func code(_ text: String, _ secret: SessionSecret) -> Data {
+        Data(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: secret.bytes)))
     }
 
     private static func isCode(_ code: Data, of text: String, _ secret: SessionSecret) -> Bool {

@@ -6,13 +6,11 @@ import NIOCore
 /// A text that is the same for everyone until the service is replaced: a browser keeps it and asks whether it still is.
 struct Document: Sendable {
     private let text: String
-    private let tag: String
     private let headers: HTTPFields
 
     /// - Parameter policy: What a page may load; nil of what is no page.
     init(_ text: String, type: String, policy: String? = nil) {
         self.text = text
-        tag = SHA256Digest(of: Array(text.utf8)).tag
         var headers: HTTPFields =
             policy == nil
             ? [.xContentTypeOptions: "nosniff", .crossOriginResourcePolicy: "same-origin"] : Response.pageHeaders
@@ -20,14 +18,12 @@ struct Document: Sendable {
         headers[.contentSecurityPolicy] = policy
         // A page of a newer release never meets the file of an older one.
         headers[.cacheControl] = "no-cache"
-        headers[.eTag] = tag
+        headers[.eTag] = SHA256Digest(of: Array(text.utf8)).tag
         self.headers = headers
     }
 
     func response(to call: Call) -> Response {
-        if let field = call.headers[.ifNoneMatch], Representation.matches(field, tag) {
-            return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-cache"])
-        }
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            .unlessKnown(to: call)
     }
 }

@@ -36,8 +36,13 @@ struct IdempotencyKey: Sendable, Equatable {
 
     /// - Parameter line: Tells the jobs of a batch apart, when all have the same key.
     func idempotency(for spec: JobSpec, line: Int? = nil) -> Idempotency {
-        // Whether it starts held is asked for as well, although no spec keeps it.
-        let submission = spec.isSuspended ? spec.json + Array("suspended".utf8) : spec.json
+        var asked = spec
+        // A repeat asks for the same delay, and not for the time that the first request came to.
+        if spec.delay != nil { asked.runAt = nil }
+        var submission = asked.json
+        // What no spec keeps is asked for as well.
+        if let delay = spec.delay { submission += Array("delay \(delay) ".utf8) }
+        if spec.isSuspended { submission += Array("suspended".utf8) }
         return Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: submission))
     }
 

@@ -95,6 +95,13 @@ struct Query: Sendable {
         }
     }
 
+    /// Whether `include` asks for a member of the answer that it does not have unasked.
+    func includes(_ member: String) throws(Problem) -> Bool {
+        guard let text = self["include"] else { return false }
+        guard text == member else { throw Problem(parameter: "include", "must be \(member)") }
+        return true
+    }
+
     /// Refuses a request that would match everything only because it has no filter.
     ///
     /// - Parameter filters: Those of its parameters that choose things.
@@ -123,9 +130,10 @@ extension Query {
     /// The label that `label` names, written as ``JobSpec/Label/text``.
     func label() throws(Problem) -> JobSpec.Label? {
         guard let text = self["label"] else { return nil }
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw Problem(parameter: "label", "must be a name, a colon and a value") }
-        return JobSpec.Label(name: String(parts[0]), value: String(parts[1]))
+        guard let label = JobSpec.Label(text) else {
+            throw Problem(parameter: "label", "must be a name, a colon and a value")
+        }
+        return label
     }
 
     /// The session that a request is about; the default one when it names none.

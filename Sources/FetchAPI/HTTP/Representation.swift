@@ -98,7 +98,8 @@ struct Representation: Sendable {
 
     /// Whether a list of tags holds this one, compared weakly (§13.1.2).
     static func matches(_ field: String, _ tag: String) -> Bool {
-        field.split(separator: ",").contains { part in
+        let tag = tag.trimmingPrefix("W/")
+        return field.split(separator: ",").contains { part in
             let candidate = part.trimmingPrefix(while: \.isWhitespace).prefix { !$0.isWhitespace }
             return candidate == "*" || candidate.trimmingPrefix("W/") == tag
         }

@@ -24,6 +24,7 @@ struct Responder: HTTPResponder {
     let table: RouteTable
     let authenticator: Authenticator
     let authorization: Authorization
+    let streamTokens: StreamTokens
     let connections: OpenConnections
     let gate: TenantGate
     let readiness: any Readiness
@@ -52,6 +53,9 @@ struct Responder: HTTPResponder {
         var code: ProblemCode?
         do {
             response = try await answer(call, from: match?.0, &known)
+            if let route = match?.0.route(for: request.method) {
+                response = try await ContentCoding.encode(response, for: request, of: route)
+            }
         } catch let error as HTTPParserError {
             // The connection is beyond use; `ConnectionGuard` answers.
             throw error
@@ -101,7 +105,7 @@ struct Responder: HTTPResponder {
         switch route.handler {
         case .open(let handler): return try await handler(call)
         case .tenant(let handler):
-            let key = try await authenticator.key(of: call)
+            let key = try await key(of: call, on: route)
             let tenant = key.tenant
             let actor = authenticator.actor(key.subject == nil ? .key : .token, key, call)
             known.caller = (tenant, actor)
@@ -112,7 +116,9 @@ struct Responder: HTTPResponder {
             if let connection = call.connection { try connections.begin(connection, for: tenant) }
             if route.work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
             if route.work == .jobs { try await gate.requireTraffic(of: tenant) }
-            return try await AuditActor.$current.withValue(actor) { try await handler(call, tenant) }
+            return try await AuditActor.$current.withValue(actor) {
+                try await handler(call, tenant).taggedByContent(for: call)
+            }
         case .admin(let handler):
             let key = try await authenticator.key(of: call)
             let actor = authenticator.actor(.operator, key, call)
@@ -120,8 +126,15 @@ struct Responder: HTTPResponder {
             uses.note(actor, of: key.tenant)
             let call = try await authorized(call, with: key, for: route)
             if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
-            return try await AuditActor.$current.withValue(actor) { try await handler(call) }
+            return try await AuditActor.$current.withValue(actor) {
+                try await handler(call).taggedByContent(for: call)
+            }
         }
+    }
+
+    private func key(of call: Call, on route: Route) async throws -> APIKey {
+        if route.takesStreamTokens, let key = try await streamTokens.key(of: call) { return key }
+        return try await authenticator.key(of: call)
     }
 
     /// The call with its key, which may do what the route does.

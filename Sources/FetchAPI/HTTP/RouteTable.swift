@@ -22,6 +22,16 @@ struct Route: Sendable {
     /// What the node has to do or to keep that it had not before; nil for nothing.
     private(set) var work: Work?
 
+    /// Whether a ``StreamToken`` in the query may stand for a key.
+    private(set) var takesStreamTokens = false
+
+    /// The same route, for browsers too, which have a token in place of a key.
+    var takingStreamTokens: Route {
+        var route = self
+        route.takesStreamTokens = true
+        return route
+    }
+
     enum Work: Sendable {
         /// Loads.
         case jobs

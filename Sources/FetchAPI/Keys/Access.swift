@@ -42,7 +42,8 @@ struct Access: Sendable, Equatable {
             .readJobs, .job,
             [
                 "GET /v1/jobs/{id}", "GET /v1/jobs/{id}/body", "HEAD /v1/jobs/{id}/body", "GET /v1/jobs/{id}/events",
-                "GET /v1/jobs/{id}/har", "GET /v1/jobs/{id}/explain", "GET /v1/jobs/{id}/questions",
+                "POST /v1/jobs/{id}/events/token", "GET /v1/jobs/{id}/har", "GET /v1/jobs/{id}/explain",
+                "GET /v1/jobs/{id}/questions",
             ]
         ),
         (.readJobs, .sessionOfQuery, ["GET /v1/jobs", "GET /v1/jobs/export"]),
@@ -142,7 +143,8 @@ struct Access: Sendable, Equatable {
             [
                 "POST /v1/webhooks/endpoints", "GET /v1/webhooks/endpoints", "GET /v1/webhooks/endpoints/{id}",
                 "PATCH /v1/webhooks/endpoints/{id}", "DELETE /v1/webhooks/endpoints/{id}",
-                "POST /v1/webhooks/endpoints/{id}/rotate", "GET /v1/webhooks/deliveries",
+                "POST /v1/webhooks/endpoints/{id}/rotate", "POST /v1/webhooks/endpoints/{id}/test",
+                "GET /v1/webhooks/deliveries",
                 "POST /v1/webhooks/deliveries/replay", "GET /v1/webhooks/deliveries/{id}",
                 "POST /v1/webhooks/deliveries/{id}/replay",
             ]

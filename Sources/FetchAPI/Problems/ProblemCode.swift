@@ -175,7 +175,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionEventsAcknowledged:
             "There is nothing left to do: the end of the events was acknowledged when eventsAcknowledgedAt says. The next jobs of the session bring a new one."
         case .deliveryNotReplayable:
-            "The endpoint of the delivery is disabled or removed. Enable it with PATCH, and replay then."
+            "The endpoint is disabled or removed. Enable it with PATCH, and replay or test then."
         case .scheduleNotRunnable:
             "What the schedule's job names is gone; the detail says what. Change the schedule to name something else."
         case .groupClosed: "Make a new group: one that was closed never takes jobs again."

@@ -1,5 +1,8 @@
 /// The effective values of a job or a session, and who set each.
 package struct EffectiveConfiguration: Sendable {
+    /// The member of an answer that holds it, and the word by which a client asks for it.
+    package static let name = "effectiveConfiguration"
+
     package enum Source: String, Sendable {
         case job
         case session

@@ -25,14 +25,20 @@ package struct JobChange: Sendable, Equatable {
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
-        if let object = JSONReader(json, check: check).object(of: ["priority", "runAt", "labels", "configuration"]) {
+        if let object = JSONReader(json, check: check).object(of: Self.names) {
             priority = object["priority"].flatMap { $0.value == .null ? 0.5 : $0.number(in: 0...1) }
             runAt = object["runAt"].flatMap { $0.value == .null ? .now : $0.timestamp().map { .at($0) } }
+            if let delay = object["delay"], let seconds = delay.number(in: JobSpec.delays) {
+                if runAt != nil { delay.refuse("cannot be beside runAt") }
+                runAt = .at(.now.advanced(by: .seconds(seconds)))
+            }
             labels = object["labels"].map { Self.labels($0) } ?? []
             maximumBytesPerSecond = object["configuration"].flatMap { Self.maximumBytesPerSecond($0) }
         }
         try check.finish()
     }
+
+    private static let names: Set = ["priority", "runAt", "delay", "labels", "configuration"]
 
     /// All else of a configuration stays as it was submitted.
     private static func maximumBytesPerSecond(_ configuration: JSONReader) -> Limit? {

@@ -25,8 +25,8 @@ package struct JobFilter: Sendable, Equatable {
     package var isPlain: Bool { self == JobFilter(state: state) }
 
     package static let memberNames: Set = [
-        "state", "kind", "session", "schedule", "group", "host", "labels", "error", "status", "createdAfter",
-        "createdBefore",
+        "state", "kind", "session", "schedule", "group", "host", "label", "labels", "error", "status",
+        "createdAfter", "createdBefore",
     ]
 
     package init?(reader: JSONReader) {
@@ -42,7 +42,7 @@ package struct JobFilter: Sendable, Equatable {
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         group = object["group"]?.identifier("a group (grp_…)")
         host = object["host"]?.string(maximumLength: 253)
-        labels = object["labels"].map { JobSpec.labels($0) } ?? []
+        labels = JobSpec.Label.ofFilter(object)
         error = object["error"]?.string(maximumLength: 64)
         status = object["status"].flatMap { reader in
             guard let text = reader.string(maximumLength: 3) else { return nil }

@@ -127,8 +127,8 @@ extension JobRequest {
         return method
     }
 
-    /// Header fields as `{"name", "value"}` objects.
-    static func headers(_ reader: JSONReader) -> HTTPFields { reader.fields { field($0) } }
+    /// Header fields as a list of `{"name", "value"}` objects, or as an object of names and values.
+    static func headers(_ reader: JSONReader) -> HTTPFields { reader.fieldsInEitherForm { field($0) } }
 
     private static func sensitive(_ reader: JSONReader) -> Set<SensitivePart>? {
         reader.array(maximum: SensitivePart.allCases.count).map { Set($0.compactMap { $0.oneOf(SensitivePart.self) }) }

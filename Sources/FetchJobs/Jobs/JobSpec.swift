@@ -30,6 +30,10 @@ package struct JobSpec: Sendable, Equatable {
     package var priority: Double = 0.5
     /// Not to start before.
     package var runAt: Timestamp?
+    /// The seconds after which its client wanted it to start, in place of a time; ``runAt`` is that time.
+    ///
+    /// It is not stored.
+    package var delay: Double?
     /// When it is given up, whether it waits or runs.
     package var expiresAt: Timestamp?
     /// Held from the start, until its client resumes it; the state of the job says whether it still is.
@@ -71,6 +75,8 @@ package struct JobSpec: Sendable, Equatable {
         package var url: URLRecord?
         /// The events that are sent; nil for those that the endpoint lists.
         package let events: [WebhookEvent]?
+        /// How many bytes a body may have to come along in the message of the job's end; nil for none.
+        package let includeBodyUpTo: Int64?
     }
 
     package init(request: JobRequest) { self.request = request }
@@ -88,6 +94,8 @@ package struct JobSpec: Sendable, Equatable {
 
 extension JobSpec {
     package static let maximumLabels = 32
+    /// Up to a year, in seconds.
+    static let delays = 0.0...31_536_000
     /// How long a discretionary job waits for a quiet time.
     package static let patience = Duration.seconds(3600)
 
@@ -123,15 +131,19 @@ extension JobSpec {
     }
 
     private static let names: Set = [
-        "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "discretionary",
-        "initiated", "flow", "labels", "resumeFrom", "webhook", "group",
+        "kind", "session", "request", "configuration", "priority", "runAt", "delay", "expiresAt", "suspended",
+        "discretionary", "initiated", "flow", "labels", "resumeFrom", "webhook", "group",
     ]
     /// The members of stored jobs, including those that only the service sets.
-    private static let storedNames = names.union(["schedule", "scheduledAt", "trace"])
+    private static let storedNames = names.subtracting(["delay"]).union(["schedule", "scheduledAt", "trace"])
 
     private init?(reader: JSONReader, besides others: Set<String>, isStored: Bool) {
         let names = isStored ? Self.storedNames : Self.names
         guard let object = reader.object(of: names, besides: others, refusing: Self.refused) else { return nil }
+        // What the API stores is a list; what SQL stores was looked through for secrets only where it is one.
+        if isStored, case .object? = object["request"]?.value.member("headers") {
+            object["request"]?.refuse("must have a list as its headers")
+        }
         var userInfo: Credential?
         let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
@@ -143,6 +155,11 @@ extension JobSpec {
         }
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
         runAt = object["runAt"]?.timestamp()
+        delay = object["delay"]?.number(in: Self.delays)
+        if let delay {
+            if runAt != nil { object["delay"]?.refuse("cannot be beside runAt") }
+            runAt = .now.advanced(by: .seconds(delay))
+        }
         expiresAt = object["expiresAt"]?.timestamp()
         isSuspended = object["suspended"]?.bool() ?? false
         isDiscretionary = object["discretionary"]?.bool() ?? false
@@ -235,9 +252,33 @@ extension JobSpec {
 }
 
 extension JobSpec.Label {
+    private static let maximumNameBytes = 64
+    private static let maximumValueBytes = 256
+
+    /// The labels of a filter: `label`, as queries write one, and `labels` for several.
+    static func ofFilter(_ object: JSONObjectReader) -> [Self] {
+        let several = object["labels"].map { JobSpec.labels($0) } ?? []
+        guard let reader = object["label"],
+            let text = reader.string(maximumLength: maximumNameBytes + 1 + maximumValueBytes)
+        else { return several }
+        guard let label = Self(text) else {
+            reader.refuse("must be a name, a colon and a value")
+            return several
+        }
+        return [label] + several
+    }
+
+    /// The label that a text is: its name, a colon and its value.
+    package init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        self.init(name: String(text[..<colon]), value: String(text[text.index(after: colon)...]))
+    }
+
     init?(name: String, reader: JSONReader) {
-        if name.isEmpty || name.utf8.count > 64 { reader.refuse("a label's name has 1 to 64 bytes") }
-        guard let value = reader.string(maximumLength: 256) else { return nil }
+        if name.isEmpty || name.utf8.count > Self.maximumNameBytes {
+            reader.refuse("a label's name has 1 to \(Self.maximumNameBytes) bytes")
+        }
+        guard let value = reader.string(maximumLength: Self.maximumValueBytes) else { return nil }
         self.init(name: name, value: value)
     }
 }
@@ -245,12 +286,12 @@ extension JobSpec.Label {
 extension JobSpec.Webhook {
     /// - Parameter choosesEvents: Whether it may choose the events; otherwise its endpoint does.
     init?(reader: JSONReader, choosesEvents: Bool = false) {
-        guard let object = reader.object(of: choosesEvents ? ["endpoint", "url", "events"] : ["endpoint", "url"]) else {
-            return nil
-        }
+        let names: Set = choosesEvents ? ["endpoint", "url", "events", "includeBodyUpTo"] : ["endpoint", "url"]
+        guard let object = reader.object(of: names) else { return nil }
         endpoint = object["endpoint"]?.endpointID()
         url = object["url"]?.webhookURL()
         events = object["events"]?.webhookEvents()
+        includeBodyUpTo = object["includeBodyUpTo"]?.integer(in: 1...Int64(Blob.inlineLimit))
         if (object["endpoint"] == nil) == (object["url"] == nil) {
             reader.refuse("must have either \"endpoint\" or \"url\"")
         }
@@ -262,6 +303,7 @@ extension JobSpec.Webhook {
         if let events {
             writer.member("events", array: { writer in events.forEach { writer.value($0.rawValue) } })
         }
+        writer.member("includeBodyUpTo", includeBodyUpTo)
     }
 }
 

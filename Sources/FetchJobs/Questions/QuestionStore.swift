@@ -135,12 +135,12 @@ package struct QuestionFilter: Sendable, Equatable {
 extension QuestionFilter {
     /// Reads the filter of the open questions that get one answer; the kind is required.
     package init?(reader: JSONReader) {
-        guard let object = reader.object(of: ["kind", "job", "group", "host", "labels"]) else { return nil }
+        guard let object = reader.object(of: ["kind", "job", "group", "host", "label", "labels"]) else { return nil }
         self.init()
         kind = object.required("kind")?.oneOf(Question.Kind.self)
         job = object["job"]?.identifier("a job (job_…)")
         group = object["group"]?.identifier("a group (grp_…)")
         host = object["host"]?.string(maximumLength: Self.maximumHostLength)
-        labels = object["labels"].map { JobSpec.labels($0) } ?? []
+        labels = JobSpec.Label.ofFilter(object)
     }
 }

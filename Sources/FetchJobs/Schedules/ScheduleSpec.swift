@@ -111,7 +111,8 @@ extension ScheduleSpec {
             return nil
         }
         let refusals: [(isBroken: Bool, pointer: String, message: String)] = [
-            (job.runAt != nil, "/runAt", "is not for schedules: they say when their jobs run"),
+            (job.delay != nil, "/delay", "is not for schedules: they say when their jobs run"),
+            (job.delay == nil && job.runAt != nil, "/runAt", "is not for schedules: they say when their jobs run"),
             (job.expiresAt != nil, "/expiresAt", "is not for schedules: it is one time, and they have many"),
             (job.isSuspended, "/suspended", "is not for schedules; pause the schedule instead"),
             (job.group != nil, "/group", "is not for schedules: a group is closed once, and they go on"),

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Reads the data of events: the present state of their subjects.
 package struct EventContents: Sendable {
     package typealias Data = (inout JSONWriter) -> Void
@@ -26,7 +28,11 @@ package struct EventContents: Sendable {
         switch delivery.subject {
         case .job(let id):
             guard let job = try await jobs.job(id, of: delivery.tenant), job.state.isFinal else { return nil }
-            return { $0.member("job", object: job.write) }
+            let body = try await body(of: job)
+            return { writer in
+                writer.member("job", object: job.write)
+                if let body { writer.member("body", object: { Self.write(body, &$0) }) }
+            }
         case .session(let id) where delivery.event.isOfStores:
             return { writer in
                 writer.member("session", object: { $0.member("id", id == .default ? "default" : id.description) })
@@ -41,6 +47,23 @@ package struct EventContents: Sendable {
         case .endpoint(let id):
             guard let endpoint = try await endpoint(id, delivery.tenant) else { return nil }
             return { $0.member("endpoint", object: endpoint.write) }
+        }
+    }
+
+    /// The bytes of the body that the job's webhook asks for; nil when they are more, or a file, or not asked for.
+    private func body(of job: Job) async throws(StoreError) -> [UInt8]? {
+        guard let limit = job.storedSpec?.webhook?.includeBodyUpTo, let known = job.body, known.bytes <= limit,
+            let body = try await jobs.body(of: job.id, tenant: job.tenant), case .inline(let bytes) = body.location
+        else { return nil }
+        return bytes
+    }
+
+    /// As text where the bytes are UTF-8 that every reader of JSON takes, else in base64.
+    private static func write(_ bytes: [UInt8], _ writer: inout JSONWriter) {
+        if let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) {
+            writer.member("text", text)
+        } else {
+            writer.member("base64", Foundation.Data(bytes).base64EncodedString())
         }
     }
 }

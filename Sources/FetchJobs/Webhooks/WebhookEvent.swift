@@ -36,6 +36,8 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case credentialsChanged = "credentials.changed"
     /// Another endpoint of the tenant gets no messages any more (SEC-36).
     case endpointDisabled = "endpoint.disabled"
+    /// Somebody has asked for a message to the endpoint, to see whether it arrives; it is sent whatever that lists.
+    case endpointTest = "endpoint.test"
 
     /// The events of an endpoint that lists none: ends, and not every change before them.
     package static let ends: [WebhookEvent] = [

@@ -34,6 +34,9 @@ package protocol WebhookStore: Sendable {
     /// A delivery with its attempts.
     func delivery(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredDelivery?
 
+    /// Sends an endpoint a message of its own, `endpoint.test`; nil when it is disabled, or not there.
+    func test(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookDelivery.ID?
+
     /// Sends a delivery again, under its id, in any state; false when its endpoint is disabled or removed.
     func replay(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 

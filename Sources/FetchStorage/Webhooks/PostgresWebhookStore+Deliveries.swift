@@ -52,6 +52,25 @@ extension PostgresWebhookStore {
         }
     }
 
+    // MARK: Tests
+
+    package func test(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookDelivery.ID? {
+        let made: WebhookDelivery.ID? = try await StoreError.wrap {
+            try await client.of(tenant).query(
+                """
+                -- deliveries.test
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, about_endpoint_id, event)
+                SELECT e.tenant_id, uuidv7(), e.id, e.id, \(WebhookEvent.endpointTest)
+                FROM webhook_endpoints e
+                WHERE e.tenant_id = \(tenant) AND e.id = \(id) AND e.disabled_at IS NULL
+                RETURNING id
+                """
+            ).first?.decode(at: 0)
+        }
+        if made != nil { onDue() }
+        return made
+    }
+
     // MARK: Replaying
 
     package func replay(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {

@@ -400,6 +400,36 @@ extension WebhooksCommand {
         }
     }
 
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sends an endpoint a test event, and shows how it has answered.",
+            discussion: """
+                Exit status: 0 the endpoint has taken it, 1 it has not, 64 wrong usage, 69 the service cannot be reached.
+                """)
+        /// A receiver has 15 seconds to answer.
+        private static let patience = Duration.seconds(20)
+
+        @Argument(help: "The endpoint (whe_…).")
+        var endpoint: String
+        @OptionGroup var remote: RemoteOptions
+
+        func run() async throws {
+            try await RemoteFailure.reporting {
+                let service = try remote.service()
+                var delivery = try await service.ask(
+                    .post, RemoteService.path("v1", "webhooks", "endpoints", endpoint, "test"))
+                let path = RemoteService.path("v1", "webhooks", "deliveries", delivery.member("id")?.text ?? "")
+                let deadline = ContinuousClock.now + Self.patience
+                while delivery.member("attempts")?.elements.isEmpty != false, ContinuousClock.now < deadline {
+                    try await Task.sleep(for: .milliseconds(200))
+                    delivery = try await service.ask(.get, path)
+                }
+                remote.show(delivery)
+                guard delivery.member("state")?.text == "delivered" else { throw ExitCode(1) }
+            }
+        }
+    }
+
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Sends an event again.")
         @OptionGroup var delivery: NamedResource

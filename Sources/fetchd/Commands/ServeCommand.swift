@@ -2,6 +2,7 @@ import ArgumentParser
 import FetchAPI
 import FetchEngine
 import FetchRuntime
+import FetchStorage
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -31,6 +32,7 @@ struct ServeCommand: AsyncParsableCommand {
             var settings = try options.settings()
             settings.server.settings = settings.shown(try options.sources())
             settings.server.version = Fetchd.version
+            settings.server.schemaVersion = Schema.version
             // Now, while no other thread reads the environment.
             do { try settings.session.authentication.kerberosRealms?.enter() } catch {
                 throw ExitError(.configuration, "KERBEROS_REALMS: \(error)")

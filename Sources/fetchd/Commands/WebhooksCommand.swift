@@ -5,8 +5,8 @@ import Foundation
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",
-        abstract: "Shows endpoints and deliveries of a running service, and checks signatures.",
-        subcommands: [Endpoints.self, Deliveries.self, Replay.self, Verify.self]
+        abstract: "Shows and tests endpoints of a running service, shows deliveries, and checks signatures.",
+        subcommands: [Endpoints.self, Deliveries.self, Replay.self, Test.self, Verify.self]
     )
 
     struct Verify: AsyncParsableCommand {

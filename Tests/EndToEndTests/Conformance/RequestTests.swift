@@ -124,7 +124,8 @@ import Testing
             #expect(status(of: job) == 200, "\(job)")
         }
         let plain = try await rig.fetch("data:,x")
-        let shown = try await rig.service.request(.get, "/v1/jobs/\(member(plain, "id", as: String.self) ?? "")").json
+        let path = "/v1/jobs/\(member(plain, "id", as: String.self) ?? "")?include=effectiveConfiguration"
+        let shown = try await rig.service.request(.get, path).json
         #expect(member(shown, "effectiveConfiguration", "timeouts", "timeoutIntervalForRequest", "value") == 60)
     }
 

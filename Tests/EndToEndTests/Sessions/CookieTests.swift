@@ -34,7 +34,7 @@ import Testing
             #expect(try await cookies(none) == [:])
             func source(_ job: [String: Any]) async throws -> [String?] {
                 let id = try #require(member(job, "id", as: String.self))
-                let shown = try await service.request(.get, "/v1/jobs/\(id)").json
+                let shown = try await service.request(.get, "/v1/jobs/\(id)?include=effectiveConfiguration").json
                 return ["value", "from"].map { member(shown, "effectiveConfiguration", "cookies", "jar", $0) }
             }
             #expect(try await source(alone) == ["none", "default"])

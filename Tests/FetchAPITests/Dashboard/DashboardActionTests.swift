@@ -76,6 +76,11 @@ import Testing
             #expect(now.secret != endpoint.secret && now.previousSecret?.secret == endpoint.secret)
             #expect(rotated.text.contains(now.secret.revealed))
             #expect(!(try await browser.get("/dashboard/webhooks").text.contains("whsec_")))
+            let test = try await browser.post("\(path)/test", "token=\(token)")
+            let page = try #require(test.headers[.location])
+            #expect(test.status == .seeOther)
+            #expect(try await browser.get(page).text.contains("endpoint.test"))
+            #expect(try await browser.post("\(path)/test", "token=x").status == .forbidden)
             let replay = "/dashboard/webhooks/deliveries/\(delivery.id)/replay"
             #expect(try await browser.post(replay, "token=\(token)").status == .seeOther)
             #expect(

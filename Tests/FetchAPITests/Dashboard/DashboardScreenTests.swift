@@ -267,6 +267,7 @@ import Testing
             "GET /dashboard/cache": "GET /v1/cache", "GET /dashboard/cache/explain": "GET /v1/cache/explain",
             "POST /dashboard/cache/purge": "DELETE /v1/cache", "GET /dashboard/webhooks": "GET /v1/webhooks/endpoints",
             "POST /dashboard/webhooks/{id}/rotate": "POST /v1/webhooks/endpoints/{id}/rotate",
+            "POST /dashboard/webhooks/{id}/test": "POST /v1/webhooks/endpoints/{id}/test",
             "POST /dashboard/webhooks/{id}/disable": "PATCH /v1/webhooks/endpoints/{id}",
             "GET /dashboard/webhooks/deliveries": "GET /v1/webhooks/deliveries",
             "POST /dashboard/webhooks/deliveries/{id}/replay": "POST /v1/webhooks/deliveries/{id}/replay",

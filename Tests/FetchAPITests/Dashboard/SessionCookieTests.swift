@@ -44,7 +44,19 @@ import Testing
         let other = SessionCookie(of: SignIn.ID(), now: 1000)
         #expect(cookie.accepts(formToken: cookie.formToken(secret), secret))
         #expect(!cookie.accepts(formToken: other.formToken(secret), secret))
-        #expect(!cookie.accepts(formToken: "", secret))
+        for token in ["", "AAAA", String(cookie.formToken(secret).dropLast(4))] {
+            #expect(!cookie.accepts(formToken: token, secret))
+        }
+    }
+
+    @Test func `the token of a form is never the same text, so that compressed pages tell nothing of it`() {
+        let cookie = SessionCookie(of: signIn, now: 1000)
+        let tokens = (0..<100).map { _ in cookie.formToken(secret) }
+        #expect(Set(tokens).count == tokens.count)
+        // Nor is any part of it.
+        #expect(Set(tokens.map { $0.prefix(8) }).count == tokens.count)
+        #expect(Set(tokens.map { $0.suffix(12) }).count == tokens.count)
+        #expect(tokens.allSatisfy { cookie.accepts(formToken: $0, secret) })
     }
 
     @Test(

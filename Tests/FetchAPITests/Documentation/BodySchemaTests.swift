@@ -37,7 +37,9 @@ import Yams
         #"/protectionSpace/authenticationMethod: "clientCertificate" is refused"#,
         #"/protectionSpace/authenticationMethod: "awsSigV4" is refused"#,
         #"/onFailure: "block" is refused"#,
-        // A schedule's job can neither be suspended nor be background.
+        // A schedule's job can neither be suspended nor be background, and has no time of its own.
+        "/job/delay: 0 is refused",
+        "/job/delay: 31536000 is refused",
         "/job/suspended: true is refused",
         #"/job/initiated: "background" is refused"#,
         // The reader tells more choices than are taken: what it refuses of them, it refuses afterwards, with the reason.

@@ -150,6 +150,23 @@ package enum WebhookStoreContract {
     // MARK: Replays
 
     private static let replays: [Clause<Subject>] = [
+        Clause("a test is a delivery about the endpoint that it is sent to, while that gets messages") { subject in
+            var endpoint = try await subject.add()
+            let foreign = try await subject.store.test(endpoint.id, of: subject.other)
+            let unknown = try await subject.store.test(.init(), of: subject.tenant)
+            let id = try await subject.store.test(endpoint.id, of: subject.tenant)
+            var test: StoredDelivery?
+            if let id { test = try await subject.store.delivery(id, of: subject.tenant) }
+            endpoint.disabling = .init(at: .now, reason: .requested)
+            _ = try await subject.store.update(endpoint, rotation: nil)
+            let late = try await subject.store.test(endpoint.id, of: subject.tenant)
+            return compare("others", [foreign, unknown, late], [nil, nil, nil])
+                + compare("event", test?.delivery.event, .endpointTest)
+                + compare("subject", test?.delivery.subject, .endpoint(endpoint.id))
+                + compare("endpoint", test?.delivery.endpoint, endpoint.id)
+                + compare("state", test?.state, .pending)
+                + compare("list", try await subject.list { $0.event = .endpointTest }, id.map { [$0] } ?? [])
+        },
         Clause("a delivery is sent again, whatever became of it, under its id") { subject in
             let endpoint = try await subject.add()
             let id = try await subject.put(to: endpoint, .delivered).id

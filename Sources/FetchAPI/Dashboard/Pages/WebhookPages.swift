@@ -6,12 +6,13 @@ enum WebhookPages {
     static let rotate = "\(path)/{id}/rotate"
     static let enable = "\(path)/{id}/enable"
     static let disable = "\(path)/{id}/disable"
+    static let test = "\(path)/{id}/test"
     static let replayFailed = "\(path)/{id}/replay"
     static let deliveries = "\(path)/deliveries"
     static let delivery = "\(deliveries)/{id}"
     static let replay = "\(delivery)/replay"
     static let hint =
-        "Where events are sent, signed as Standard Webhooks says. The API makes endpoints; it has no test event."
+        "Where events are sent, signed as Standard Webhooks says. The API makes endpoints; a test shows that they answer."
     static let deliveriesHint = "Messages to endpoints, the newest first: each with its attempts and their answers."
 
     static func choices(_ view: DashboardView, current: String) -> SheetPage.Choices {
@@ -55,6 +56,12 @@ enum WebhookPages {
         var forms: [SheetPage.Form] = []
         if endpoint.disabling != nil, view.may(enable) {
             forms.append(.init(action: "\(base)/enable", button: "Enable", about: "\(endpoint.id)"))
+        }
+        if endpoint.disabling == nil, view.may(test) {
+            forms.append(
+                .init(
+                    action: "\(base)/test", button: "Send a test", effect: "Its delivery has the answer.",
+                    about: "\(endpoint.id)"))
         }
         if endpoint.disabling == nil, view.may(disable) {
             forms.append(

@@ -73,7 +73,7 @@ struct ForecastRoute: Sendable {
                     writer.member("reason", judgement.refusal?.reason)
                     writer.member("resolves", judgement.resolves)
                 })
-            writer.member("effectiveConfiguration", object: forecast.effective.write)
+            writer.member(EffectiveConfiguration.name, object: forecast.effective.write)
             if let credential { writer.member("credential", object: { $0.member("id", credential) }) }
             writer.member("cookies", array: { writer in sent.forEach { writer.value($0) } })
             if let stored { writer.member("cache", object: { stored.explain(&$0) }) }

@@ -24,12 +24,36 @@ struct EventsRoute: Sendable {
     let live: LiveJobs
     let forwarding: Forwarding
     let streams: OpenStreams
+    let tokens: StreamTokens
     var pace = Pace()
 
-    var routes: [Route] { [Route(.get, "/v1/jobs/{id}/events", tenant: follow)] }
+    var routes: [Route] {
+        [
+            Route(.get, "/v1/jobs/{id}/events", tenant: follow).takingStreamTokens,
+            Route(.post, "/v1/jobs/{id}/events/token", tenant: makeToken),
+        ]
+    }
+
+    // MARK: Browsers
+
+    private func makeToken(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
+            throw JobRoutes.notFound
+        }
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        let (token, end) = try await tokens.make(for: id, of: tenant, by: try call.requireKey())
+        return .json { writer in
+            writer.member("token", token)
+            writer.member("href", "/v1/jobs/\(id)/events?\(StreamTokens.parameter)=\(token)")
+            writer.member("expiresAt", end.description)
+        }
+    }
+
+    // MARK: The stream
 
     func follow(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
+        _ = try call.query(allowing: [StreamTokens.parameter])
         guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
             throw JobRoutes.notFound
         }
@@ -41,7 +65,7 @@ struct EventsRoute: Sendable {
             elsewhere: EventRelay(call: call, id: id, tenant: tenant, forwarding: forwarding, pace: pace),
             last: last.flatMap { JobEvent.Position($0) })
         let body = call.request.body
-        return Response(
+        var response = Response(
             status: .ok,
             headers: [
                 .contentType: "text/event-stream", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
@@ -57,6 +81,9 @@ struct EventsRoute: Sendable {
                 try await writer.finish(nil)
             }
         )
+        // Pages of every site may read it who have the token: it is all that they need, and a browser adds nothing.
+        if call.bringsStreamToken { response.headers[.accessControlAllowOrigin] = "*" }
+        return response
     }
 }
 

@@ -127,7 +127,7 @@ struct JobRoutes: Sendable {
     // MARK: Read
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
+        let isExplained = try call.query(allowing: ["include"]).includes(EffectiveConfiguration.name)
         let preferences = Preferences(of: call.headers)
         guard let id = Job.ID(call.parameter),
             var job = try await submitter.job(id, of: tenant, waiting: preferences.wait, for: call.connection)
@@ -141,14 +141,16 @@ struct JobRoutes: Sendable {
                 return response
             }
         }
-        let effective = try await effectiveConfiguration(of: job)
+        // It is longer than all else, and the same for most jobs.
+        let effective = isExplained ? try await effectiveConfiguration(of: job) : nil
         var response = Response.json { writer in
             job.write(&writer)
-            if let effective { writer.member("effectiveConfiguration", object: effective.write) }
+            if let effective { writer.member(EffectiveConfiguration.name, object: effective.write) }
         }
         response.headers[.eTag] = tag
         if preferences.wait != nil { response.headers[.preferenceApplied] = preferences.applied }
-        return response
+        // The tag tells neither how far the job is nor what its session has.
+        return job.isClaimed || effective != nil ? response : response.unlessKnown(to: call)
     }
 
     /// The configuration of the job; nil when an earlier release stored it under rules that are no longer valid.

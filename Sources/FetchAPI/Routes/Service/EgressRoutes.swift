@@ -40,7 +40,7 @@ struct EgressRoutes: Sendable {
 
     private func get(_ call: Call, of owner: Owner) async throws -> Response {
         _ = try call.query()
-        return try Self.response(to: try await egress.egress(of: owner.id), of: owner)
+        return try Self.response(to: try await egress.egress(of: owner.id), of: owner).unlessKnown(to: call)
     }
 
     private func replace(_ call: Call, of owner: Owner) async throws -> Response {

@@ -3,20 +3,34 @@ import FetchRuntime
 import HTTPTypes
 import Hummingbird
 
-/// Health, metrics and the description of the API.
+/// Health, version, metrics and the description of the API.
 struct ServiceRoutes: Sendable {
     let readiness: any Readiness
     let metrics: MetricsRegistry
+    let version: String
+    let schemaVersion: Int
 
     var routes: [Route] {
         [
             Route(.get, "/healthz") { _ in .json { $0.member("status", "ok") } },
             Route(.get, "/readyz", ready),
+            Route(.get, "/version", version),
             Route(.get, "/metrics") { _ in .text(metrics.text, type: MetricsRegistry.contentType) },
         ]
     }
 
     static let openAPI = Embedded.files["openapi.yaml"] ?? ""
+
+    /// For everyone, as the health is: whoever replaces nodes one by one follows it.
+    ///
+    /// It says nothing of the machine, of libraries or of settings.
+    private func version(_ call: Call) async throws -> Response {
+        _ = try call.query()
+        return .json { writer in
+            writer.member("version", version)
+            writer.member("schemaVersion", schemaVersion)
+        }
+    }
 
     private func ready(_ call: Call) async throws -> Response {
         let obstacles = await readiness.obstacles()

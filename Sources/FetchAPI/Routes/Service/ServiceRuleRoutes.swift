@@ -16,7 +16,7 @@ struct ServiceRuleRoutes: Sendable {
 
     private func get(_ call: Call) async throws -> Response {
         _ = try call.query()
-        return Self.response(to: try await rules.serviceRules())
+        return Self.response(to: try await rules.serviceRules()).unlessKnown(to: call)
     }
 
     /// Replaces the rules; when the client says which it has seen, only if they still are those.

@@ -62,24 +62,23 @@ struct SessionRoutes: Sendable {
     }
 
     private func response(to session: TenantSession) -> Response {
-        var response = Response.json(status: .created) { write(session, &$0) }
+        var response = Response.json(status: .created) { session.write(&$0) }
         response.headers[.location] = "/v1/sessions/\(session.id)"
         return response
-    }
-
-    private func write(_ session: TenantSession, _ writer: inout JSONWriter) {
-        session.write(&writer)
-        let effective = EffectiveConfiguration(
-            session: session.spec.configuration, standard: defaults(session.spec.kind))
-        writer.member("effectiveConfiguration", object: effective.write)
     }
 
     // MARK: Reading
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
+        let isExplained = try call.query(allowing: ["include"]).includes(EffectiveConfiguration.name)
         let session = try await session(call, tenant)
-        return .json { write(session, &$0) }
+        return .json { writer in
+            session.write(&writer)
+            guard isExplained else { return }
+            let effective = EffectiveConfiguration(
+                session: session.spec.configuration, standard: defaults(session.spec.kind))
+            writer.member(EffectiveConfiguration.name, object: effective.write)
+        }
     }
 
     private func session(_ call: Call, _ tenant: Tenant.ID) async throws -> TenantSession {
@@ -128,7 +127,7 @@ struct SessionRoutes: Sendable {
         case .unknown: throw Self.notFound
         }
         let session = try await session(call, tenant)
-        return .json { write(session, &$0) }
+        return .json { session.write(&$0) }
     }
 
     // MARK: The end
@@ -141,7 +140,7 @@ struct SessionRoutes: Sendable {
         guard id != .default else { throw Self.stays }
         defer { known.forget(id, of: tenant) }
         guard let session = try await sessions.invalidate(id, of: tenant, mode) else { throw Self.notFound }
-        return .json(status: session.state == .invalidated ? .ok : .accepted) { write(session, &$0) }
+        return .json(status: session.state == .invalidated ? .ok : .accepted) { session.write(&$0) }
     }
 
     private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

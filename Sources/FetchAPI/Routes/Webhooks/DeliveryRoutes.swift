@@ -3,7 +3,7 @@ import Hummingbird
 
 /// Looking at deliveries, and sending them again.
 struct DeliveryRoutes: Sendable {
-    private static let path = "/v1/webhooks/deliveries"
+    static let path = "/v1/webhooks/deliveries"
 
     let webhooks: any WebhookStore
 

@@ -19,6 +19,7 @@ struct WebhookRoutes: Sendable {
             Route(.patch, "\(Self.path)/{id}", tenant: change),
             Route(.delete, "\(Self.path)/{id}", tenant: delete),
             Route(.post, "\(Self.path)/{id}/rotate", tenant: rotate),
+            Route(.post, "\(Self.path)/{id}/test", tenant: test),
         ]
     }
 
@@ -89,6 +90,19 @@ struct WebhookRoutes: Sendable {
         }
         known.forget(id, of: tenant)
         return Response(status: .noContent)
+    }
+
+    /// Each request is one message: who sends it twice gets two.
+    private func test(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        let endpoint = try await endpoint(call, tenant)
+        guard let id = try await webhooks.test(endpoint.id, of: tenant),
+            let delivery = try await webhooks.delivery(id, of: tenant)
+        else { throw Problem(.deliveryNotReplayable, "\(endpoint.id) is disabled or removed.") }
+        var response = Response.json(status: .accepted) { delivery.writeWhole(&$0) }
+        response.headers[.location] = "\(DeliveryRoutes.path)/\(id)"
+        return response
     }
 
     func endpoint(_ call: Call, _ tenant: Tenant.ID) async throws -> WebhookEndpoint {

@@ -20,6 +20,15 @@ import Testing
         }
     }
 
+    @Test func `the version is told to everyone, and nothing else is`() async throws {
+        let server = try await TestServer()
+        try await server.test { call in
+            let answer = try await call(.get, "/version", headers: [.authorization: ""])
+            #expect(answer.status == .ok && answer.text == #"{"version":"1.2.3","schemaVersion":7}"#)
+            #expect(try await call(.get, "/version?x=1").problem == .invalidParameter)
+        }
+    }
+
     // Proves: REL-12.
     @Test(arguments: [
         (Overload.storageFull, 507, ProblemCode.storageFull), (.memoryLow, 429, .overloaded),

@@ -12,7 +12,12 @@ import Testing
             let made = try await call(.post, "/v1/sessions", body: body)
             #expect(made.status == .created)
             let path = try #require(made.headers[.location])
-            let read = try await call(.get, path)
+            let plain = try await call(.get, path)
+            #expect(plain.status == .ok && plain.json?["effectiveConfiguration"] == nil)
+            for wrong in ["nothing", "", "effectiveConfiguration,nothing", "effectiveConfiguration,"] {
+                #expect(try await call(.get, "\(path)?include=\(wrong)").problem == .invalidParameter, "\(wrong)")
+            }
+            let read = try await call(.get, "\(path)?include=effectiveConfiguration")
             #expect(read.json?["description"]?.string == "mine")
             #expect(read.json?["effectiveConfiguration"]?["redirects"]?["maximum"]?["from"]?.string == "session")
             #expect(read.json?["effectiveConfiguration"]?["redirects"]?["policy"]?["from"]?.string == "default")
