@@ -58,6 +58,7 @@ export interface Session {
   /** As it was given. */
   description?: string;
   configuration?: LoadConfiguration;
+  /** Only where `include` asks for it. */
   effectiveConfiguration?: EffectiveConfiguration;
   snapshot?: SnapshotID;
   /** The registered protocols that its jobs have; left out for all of the tenant's. */
@@ -153,8 +154,9 @@ export interface ScheduleSpec {
   /** Seconds from one time to the next, counted from `startsAt`, or from when the schedule was made. */
   interval?: number;
   /**
-   * What each job is made from. It says nothing of one job alone (`runAt`, `expiresAt`, `suspended`, `resumeFrom`,
-   * `group`, a body that is a stream), names no ephemeral session, and its credentials are stored ones.
+   * What each job is made from. It says nothing of one job alone (`runAt`, `delay`, `expiresAt`, `suspended`,
+   * `resumeFrom`, `group`, a body that is a stream), names no ephemeral session, and its credentials are stored
+   * ones.
    */
   job: JobSpec;
   missedRuns?: MissedRuns;
@@ -258,9 +260,10 @@ export type JobState = "scheduled" | "queued" | "running" | "awaitingDecision" |
  * `cookies.changed` — cookies of the session whose id the message holds were set or removed. `credentials.changed`
  * — credentials of the tenant were stored or removed. Changes that the receiver was not told of yet are one
  * message. `endpoint.disabled` — another endpoint of the tenant, which the message holds, gets no messages any
- * more.
+ * more. `endpoint.test` — somebody has asked for a message to this endpoint, which it holds; it is sent whatever
+ * the endpoint lists.
  */
-export type WebhookEvent = "job.started" | "job.redirected" | "job.challenged" | "job.informational" | "job.response" | "job.becameDownload" | "job.resumedAtOffset" | "job.bodyWanted" | "job.question" | "job.destinationCreated" | "job.progress" | "job.finished" | "session.eventsFinished" | "session.invalidated" | "group.finished" | "cookies.changed" | "credentials.changed" | "endpoint.disabled";
+export type WebhookEvent = "job.started" | "job.redirected" | "job.challenged" | "job.informational" | "job.response" | "job.becameDownload" | "job.resumedAtOffset" | "job.bodyWanted" | "job.question" | "job.destinationCreated" | "job.progress" | "job.finished" | "session.eventsFinished" | "session.invalidated" | "group.finished" | "cookies.changed" | "credentials.changed" | "endpoint.disabled" | "endpoint.test";
 
 /** The id of a question. */
 export type QuestionID = string;
@@ -409,6 +412,8 @@ export interface QuestionAction {
     group?: GroupID;
     /** Host and port; required with `accept` and with a credential. */
     host?: string;
+    /** A label as lists take it, its name, a colon and its value; `labels` are several. */
+    label?: string;
     labels?: Labels;
   };
   answer: Answer;
@@ -466,6 +471,11 @@ export interface JobSpec {
   priority?: number;
   /** Not to start before; a time that has passed is now. */
   runAt?: Timestamp;
+  /**
+   * In place of `runAt`: not to start before so many seconds have passed since the submission. The job shows the
+   * time as its `runAt`. A repeat with an `Idempotency-Key` is one when it has the same delay.
+   */
+  delay?: number;
   /**
    * When the job is given up, whether it waits, runs or is suspended: it fails with `timedOut` then. Without it a
    * job waits as long as it takes; waiting never counts as a timeout of the transfer.
@@ -792,6 +802,8 @@ export interface JobFilter {
   group?: GroupID;
   /** What the URL names. */
   host?: string;
+  /** A label as lists take it, its name, a colon and its value; `labels` are several. */
+  label?: string;
   labels?: Labels;
   /** The name of the error that the job ended with. */
   error?: string;
@@ -834,6 +846,8 @@ export interface JobChange {
   priority?: number | null;
   /** Null is now. */
   runAt?: Timestamp | null;
+  /** In place of `runAt`, so many seconds from now. */
+  delay?: number;
   /** Those to set, and those to take away. */
   labels?: Record<string, string | null>;
   /** All else of it stays as it was submitted. */
@@ -874,7 +888,7 @@ export interface Request {
    * `<redacted>` from then on, which is refused where a secret is needed; redirects carry them to no other origin,
    * unless `forwardCredentialsToHosts` names its host.
    */
-  headers?: Array<RequestHeader>;
+  headers?: RequestHeaderList | RequestHeaderMap;
   body?: RequestBody;
   /**
    * What beside sensitive header fields is sealed where the job is stored and never shown again: the query of the
@@ -911,12 +925,20 @@ export interface Header {
   value: string;
 }
 
+/** Header fields in their order, repeats kept. Answers have this form. */
+export type RequestHeaderList = Array<RequestHeader>;
+
+/**
+ * The same in fewer words: each name with its value, or with several. The fields are sent in the order of the
+ * members, 100 at most. A field whose value is a secret of another name than those of `RequestHeader` needs the
+ * list.
+ */
+export type RequestHeaderMap = Record<string, Array<RequestHeaderValue> | RequestHeaderValue>;
+
 /** One header field of a request. */
 export interface RequestHeader {
-  /** A token (RFC 9110 §5.1). */
-  name: string;
-  /** No control characters (RFC 9110 §5.5). */
-  value: string;
+  name: RequestHeaderName;
+  value: RequestHeaderValue;
   /**
    * Whether the value is a secret. Fields that carry credentials always are: `Authorization`, `Cookie`,
    * `X-Authorization`, `X-API-Key`, `X-Apikey`, `API-Key`, `Apikey`, `X-Auth-Token`, `X-Auth-Key`,
@@ -927,6 +949,12 @@ export interface RequestHeader {
    */
   sensitive?: boolean;
 }
+
+/** A token (RFC 9110 §5.1). */
+export type RequestHeaderName = string;
+
+/** No control characters (RFC 9110 §5.5). */
+export type RequestHeaderValue = string;
 
 /**
  * Exactly one of the forms. The content type that goes with it is sent unless `headers` names one: text is
@@ -1201,7 +1229,13 @@ export interface LoadConfiguration {
      * the service: `User-Agent`, with its name and version, and `Accept: * /*`. None may carry credentials
      * (`headerForbidden`): a configuration is shown in clear.
      */
-    headers?: Array<RequestHeader>;
+    headers?: RequestHeaderList | RequestHeaderMap;
+    /**
+     * Whether HTTP servers get the trace of the job by `traceparent` and `tracestate` (W3C Trace Context), as
+     * other fields of the request, on redirects too. Nothing is sent for a job that is in no trace, and for one
+     * that has, or whose session has, one of these fields itself.
+     */
+    sendsTraceContext?: boolean;
     /** Who caused the requests. Without effect, and never sent. */
     attribution?: "developer" | "user";
     /** Without effect, as addresses of names are never stored. */
@@ -1390,7 +1424,7 @@ export interface RequestChange {
   /** The method. */
   method?: string;
   /** In place of all fields that are not sensitive; in a configuration none may be (`headerForbidden`). */
-  headers?: Array<RequestHeader>;
+  headers?: RequestHeaderList | RequestHeaderMap;
   /** The body, as with `useBody`; null for none. */
   body?: RequestBody | null;
   cachePolicy?: CachePolicy;
@@ -1538,6 +1572,11 @@ export interface JobWebhook {
    * attempt runs, the first 1 000 events are told.
    */
   events?: Array<WebhookEvent>;
+  /**
+   * The body of the response comes along in the message about the job's end where it has at most so many bytes:
+   * `data.body` is `{"text": …}` for UTF-8, and `{"base64": …}` for other bytes. Files of downloads do not.
+   */
+  includeBodyUpTo?: number;
 }
 
 /** A job that was stored and goes on. */
@@ -1559,6 +1598,14 @@ export type Warnings = Array<{
   /** A sentence. */
   message: string;
 }>;
+
+/** The trace that a job is in (W3C Trace Context), from the request that has submitted it, or from its schedule. */
+export interface TraceContext {
+  /** The trace and the span that the job is below; its last two digits are `01` when it is recorded. */
+  traceparent: string;
+  /** What tracing systems have added, as it came. */
+  tracestate?: string;
+}
 
 /** A job as it stands. */
 export interface Job {
@@ -1585,11 +1632,13 @@ export interface Job {
   notResumableReason?: NotResumableReason;
   request: Request;
   configuration?: LoadConfiguration;
+  /** Only where `include` asks for it. */
   effectiveConfiguration?: EffectiveConfiguration;
   group?: GroupID;
   schedule?: ScheduleID;
   /** The schedule's time that the job was made for; not of one that was asked for besides. */
   scheduledAt?: Timestamp;
+  trace?: TraceContext;
   /** As it was submitted. */
   priority: number;
   runAt?: Timestamp;
@@ -1888,6 +1937,25 @@ export interface TransferMetrics {
   tlsProtocolVersion?: string;
   /** Of the connection. */
   tlsCipherSuite?: string;
+  /**
+   * The certificates that the server has shown, its own first. Absent on a connection that stood before, and of
+   * transfers before a load was parked.
+   */
+  certificates?: Array<ShownCertificate>;
+  /** The names of the cookies that were sent. Absent where there were none. */
+  cookies?: Array<string>;
+}
+
+/** A certificate of a server, by its names. */
+export interface ShownCertificate {
+  /** Its subject as RFC 4514 writes names. */
+  subject?: string;
+  /** Its issuer. */
+  issuer?: string;
+  notBefore?: Timestamp;
+  notAfter?: Timestamp;
+  /** The SHA-256 digest of its DER. */
+  sha256: string;
 }
 
 /** An HTTP Archive, version 1.2. */
@@ -2611,6 +2679,23 @@ export interface Status {
   status: "ok" | "ready";
   /** What is amiss although the service can take work, a sentence each. */
   remarks?: Array<string>;
+}
+
+/** Lets a browser follow the events of one job. */
+export interface StreamToken {
+  /** The `token` of the query. */
+  token: string;
+  /** The address of the stream, with the token. */
+  href: string;
+  expiresAt: Timestamp;
+}
+
+/** Which program answers. */
+export interface Version {
+  /** That of the program, by semantic versioning. */
+  version: string;
+  /** The number of the last migration that it knows. */
+  schemaVersion: number;
 }
 
 /** The stable name of a problem. */

@@ -33,7 +33,7 @@ struct JobRoutes: Sendable {
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: Self.maximumBody)
         let owner = try call.requireKey()
-        let job = try await job(json, of: tenant, by: owner, key)
+        let job = try await job(json, of: tenant, by: owner, key, in: call.trace)
         let preferences = Preferences(of: call.headers)
         let result = try await submitter.submit(
             job, by: owner, waiting: preferences.wait, for: call.connection)
@@ -68,14 +68,15 @@ struct JobRoutes: Sendable {
 
     /// Makes a job of a submission, with what it names: its endpoint is there then, and its blobs are held.
     private func job(
-        _ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?, _ key: IdempotencyKey? = nil
+        _ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?, _ key: IdempotencyKey? = nil,
+        in trace: TraceContext? = nil
     ) async throws -> NewJob {
         var spec = try await Self.spec(json, of: tenant)
         try owner?.bind(&spec)
         try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(
-            spec, of: tenant, idempotency: key?.idempotency(for: spec), in: call.trace)
+            spec, of: tenant, idempotency: key?.idempotency(for: spec), in: trace)
         try await holds.hold(for: job)
         return job
     }

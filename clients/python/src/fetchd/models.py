@@ -30,7 +30,7 @@ Timestamp: TypeAlias = "datetime"
 
 JobState: TypeAlias = "Literal['scheduled', 'queued', 'running', 'awaitingDecision', 'suspended', 'succeeded', 'failed', 'cancelled']"
 
-WebhookEvent: TypeAlias = "Literal['job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled']"
+WebhookEvent: TypeAlias = "Literal['job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']"
 
 QuestionID: TypeAlias = "str"
 
@@ -55,6 +55,14 @@ ProtocolName: TypeAlias = "str"
 RequestOrURL: TypeAlias = "Any"
 
 JobURL: TypeAlias = "str"
+
+RequestHeaderList: TypeAlias = "list[RequestHeader]"
+
+RequestHeaderMap: TypeAlias = "dict[str, Any]"
+
+RequestHeaderName: TypeAlias = "str"
+
+RequestHeaderValue: TypeAlias = "str"
 
 MissedRuns: TypeAlias = "Literal['skip', 'runOnce', 'runAll']"
 
@@ -120,6 +128,7 @@ class Session(Model):
     """As it was given."""
     configuration: LoadConfiguration | None = None
     effective_configuration: EffectiveConfiguration | None = None
+    """Only where `include` asks for it."""
     snapshot: SnapshotID | None = None
     protocols: list[str] | None = None
     """The registered protocols that its jobs have; left out for all of the tenant's."""
@@ -715,7 +724,7 @@ class Request(Model):
     url: JobURL | None = None
     method: str | None = None
     """Any token but CONNECT, TRACE and TRACK (RFC 9110 §9.1)."""
-    headers: list[RequestHeader] | None = None
+    headers: Any = None
     """Sent in this order, repeats kept; 32 KiB in all. Fields that frame the message (`Host`, `Content-Length`,
     `Transfer-Encoding`, `Connection`, `Keep-Alive`, `Upgrade`, `TE`, `Trailer`, `Expect`, `Proxy-*`) belong to
     the engine and are refused. The values of sensitive fields are sealed where the job is stored and shown as
@@ -750,10 +759,8 @@ class Header(Model):
 class RequestHeader(Model):
     """One header field of a request."""
 
-    name: str
-    """A token (RFC 9110 §5.1)."""
-    value: str
-    """No control characters (RFC 9110 §5.5)."""
+    name: RequestHeaderName
+    value: RequestHeaderValue
     sensitive: bool | None = None
     """Whether the value is a secret. Fields that carry credentials always are: `Authorization`, `Cookie`,
     `X-Authorization`, `X-API-Key`, `X-Apikey`, `API-Key`, `Apikey`, `X-Auth-Token`, `X-Auth-Key`,
@@ -1018,10 +1025,14 @@ class LoadConfigurationResponse(Model):
 class LoadConfigurationRequest(Model):
     """What requests have that say nothing of it themselves."""
 
-    headers: list[RequestHeader] | None = None
+    headers: Any = None
     """The fields of requests that have none of the name; a session's and a job's add up, name by name, to those of
     the service: `User-Agent`, with its name and version, and `Accept: */*`. None may carry credentials
     (`headerForbidden`): a configuration is shown in clear."""
+    sends_trace_context: bool | None = None
+    """Whether HTTP servers get the trace of the job by `traceparent` and `tracestate` (W3C Trace Context), as other
+    fields of the request, on redirects too. Nothing is sent for a job that is in no trace, and for one that has,
+    or whose session has, one of these fields itself."""
     attribution: Literal['developer', 'user'] | None = None
     """Who caused the requests. Without effect, and never sent."""
     allows_persistent_dns: bool | None = None
@@ -1223,7 +1234,7 @@ class RequestChange(Model):
     url: HTTPURL | None = None
     method: str | None = None
     """The method."""
-    headers: list[RequestHeader] | None = None
+    headers: Any = None
     """In place of all fields that are not sensitive; in a configuration none may be (`headerForbidden`)."""
     body: Any = None
     """The body, as with `useBody`; null for none."""
@@ -1336,6 +1347,9 @@ class JobWebhook(Model):
     events: list[WebhookEvent] | None = None
     """The events that are told of this job; by default those that the endpoint asks for. Of what happens while an
     attempt runs, the first 1 000 events are told."""
+    include_body_up_to: int | None = None
+    """The body of the response comes along in the message about the job's end where it has at most so many bytes:
+    `data.body` is `{"text": …}` for UTF-8, and `{"base64": …}` for other bytes. Files of downloads do not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1358,6 +1372,16 @@ class WarningsItem(Model):
     `GET /readyz` fails for as long."""
     message: str
     """A sentence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TraceContext(Model):
+    """The trace that a job is in (W3C Trace Context), from the request that has submitted it, or from its schedule."""
+
+    traceparent: str
+    """The trace and the span that the job is below; its last two digits are `01` when it is recorded."""
+    tracestate: str | None = None
+    """What tracing systems have added, as it came."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1386,10 +1410,12 @@ class Job(Model):
     request: Request
     configuration: LoadConfiguration | None = None
     effective_configuration: EffectiveConfiguration | None = None
+    """Only where `include` asks for it."""
     group: GroupID | None = None
     schedule: ScheduleID | None = None
     scheduled_at: Timestamp | None = None
     """The schedule's time that the job was made for; not of one that was asked for besides."""
+    trace: TraceContext | None = None
     priority: float
     """As it was submitted."""
     run_at: Timestamp | None = None
@@ -1711,6 +1737,25 @@ class TransferMetrics(Model):
     """Of the connection."""
     tls_cipher_suite: str | None = None
     """Of the connection."""
+    certificates: list[ShownCertificate] | None = None
+    """The certificates that the server has shown, its own first. Absent on a connection that stood before, and of
+    transfers before a load was parked."""
+    cookies: list[str] | None = None
+    """The names of the cookies that were sent. Absent where there were none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownCertificate(Model):
+    """A certificate of a server, by its names."""
+
+    subject: str | None = None
+    """Its subject as RFC 4514 writes names."""
+    issuer: str | None = None
+    """Its issuer."""
+    not_before: Timestamp | None = None
+    not_after: Timestamp | None = None
+    sha256: str
+    """The SHA-256 digest of its DER."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2527,6 +2572,27 @@ class Status(Model):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StreamToken(Model):
+    """Lets a browser follow the events of one job."""
+
+    token: str
+    """The `token` of the query."""
+    href: str
+    """The address of the stream, with the token."""
+    expires_at: Timestamp
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version(Model):
+    """Which program answers."""
+
+    version: str
+    """That of the program, by semantic versioning."""
+    schema_version: int
+    """The number of the last migration that it knows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ProblemErrorsItem(Model):
     """`ProblemErrorsItem` of openapi.yaml."""
 
@@ -2843,7 +2909,7 @@ Request._members = (
     Member("writtenURL", "written_url", text, False),
     Member("url", "url", text, False),
     Member("method", "method", text, False),
-    Member("headers", "headers", lambda value: listed(RequestHeader.from_json)(value), False),
+    Member("headers", "headers", anything, False),
     Member("body", "body", RequestBody.from_json, False),
     Member("sensitive", "sensitive", listed(text), False),
     Member("cachePolicy", "cache_policy", text, False),
@@ -2953,7 +3019,8 @@ LoadConfigurationResponse._members = (
     Member("multipartReplace", "multipart_replace", text, False),
 )
 LoadConfigurationRequest._members = (
-    Member("headers", "headers", lambda value: listed(RequestHeader.from_json)(value), False),
+    Member("headers", "headers", anything, False),
+    Member("sendsTraceContext", "sends_trace_context", boolean, False),
     Member("attribution", "attribution", text, False),
     Member("allowsPersistentDNS", "allows_persistent_dns", boolean, False),
 )
@@ -3040,7 +3107,7 @@ AnswerObject._members = (
 RequestChange._members = (
     Member("url", "url", text, False),
     Member("method", "method", text, False),
-    Member("headers", "headers", lambda value: listed(RequestHeader.from_json)(value), False),
+    Member("headers", "headers", anything, False),
     Member("body", "body", anything, False),
     Member("cachePolicy", "cache_policy", text, False),
 )
@@ -3085,6 +3152,7 @@ JobWebhook._members = (
     Member("endpoint", "endpoint", text, False),
     Member("url", "url", text, False),
     Member("events", "events", listed(text), False),
+    Member("includeBodyUpTo", "include_body_up_to", integer, False),
 )
 SubmittedJob._members = (
     Member("id", "id", text, True),
@@ -3095,6 +3163,10 @@ SubmittedJob._members = (
 WarningsItem._members = (
     Member("code", "code", text, True),
     Member("message", "message", text, True),
+)
+TraceContext._members = (
+    Member("traceparent", "traceparent", text, True),
+    Member("tracestate", "tracestate", text, False),
 )
 Job._members = (
     Member("id", "id", text, True),
@@ -3116,6 +3188,7 @@ Job._members = (
     Member("group", "group", text, False),
     Member("schedule", "schedule", text, False),
     Member("scheduledAt", "scheduled_at", time, False),
+    Member("trace", "trace", TraceContext.from_json, False),
     Member("priority", "priority", number, True),
     Member("runAt", "run_at", time, False),
     Member("expiresAt", "expires_at", time, False),
@@ -3274,6 +3347,15 @@ TransferMetrics._members = (
     Member("countOfResponseBodyBytesReceived", "count_of_response_body_bytes_received", integer, False),
     Member("tlsProtocolVersion", "tls_protocol_version", text, False),
     Member("tlsCipherSuite", "tls_cipher_suite", text, False),
+    Member("certificates", "certificates", lambda value: listed(ShownCertificate.from_json)(value), False),
+    Member("cookies", "cookies", listed(text), False),
+)
+ShownCertificate._members = (
+    Member("subject", "subject", text, False),
+    Member("issuer", "issuer", text, False),
+    Member("notBefore", "not_before", time, False),
+    Member("notAfter", "not_after", time, False),
+    Member("sha256", "sha256", text, True),
 )
 HARLogCreator._members = (
     Member("name", "name", text, True),
@@ -3656,6 +3738,15 @@ WebhookEndpointList._members = (
 Status._members = (
     Member("status", "status", text, True),
     Member("remarks", "remarks", listed(text), False),
+)
+StreamToken._members = (
+    Member("token", "token", text, True),
+    Member("href", "href", text, True),
+    Member("expiresAt", "expires_at", time, True),
+)
+Version._members = (
+    Member("version", "version", text, True),
+    Member("schemaVersion", "schema_version", integer, True),
 )
 ProblemErrorsItem._members = (
     Member("pointer", "pointer", text, False),

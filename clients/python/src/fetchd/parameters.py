@@ -26,7 +26,7 @@ Timestamp: TypeAlias = str | datetime
 
 JobState: TypeAlias = Literal['scheduled', 'queued', 'running', 'awaitingDecision', 'suspended', 'succeeded', 'failed', 'cancelled']
 
-WebhookEvent: TypeAlias = Literal['job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled']
+WebhookEvent: TypeAlias = Literal['job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']
 
 QuestionState: TypeAlias = Literal['open', 'answered', 'closed']
 
@@ -47,6 +47,14 @@ StatusFilter: TypeAlias = str
 RequestOrURL: TypeAlias = "Request | JobURL"
 
 JobURL: TypeAlias = str
+
+RequestHeaderList: TypeAlias = "Sequence[RequestHeader]"
+
+RequestHeaderMap: TypeAlias = "dict[str, Sequence[RequestHeaderValue] | RequestHeaderValue]"
+
+RequestHeaderName: TypeAlias = str
+
+RequestHeaderValue: TypeAlias = str
 
 MissedRuns: TypeAlias = Literal['skip', 'runOnce', 'runAll']
 
@@ -151,6 +159,7 @@ class QuestionActionFilter(TypedDict, total=False):
     job: JobID
     group: GroupID
     host: str
+    label: str
     labels: Labels
 
 
@@ -175,6 +184,7 @@ class JobSpec(TypedDict, total=False):
     configuration: LoadConfiguration
     priority: float
     runAt: Timestamp
+    delay: float
     expiresAt: Timestamp
     suspended: bool
     discretionary: bool
@@ -243,6 +253,7 @@ class JobFilter(TypedDict, total=False):
     schedule: ScheduleID
     group: GroupID
     host: str
+    label: str
     labels: Labels
     error: str
     status: StatusFilter
@@ -278,6 +289,7 @@ class JobChange(TypedDict, total=False):
 
     priority: float | None
     runAt: Timestamp | None
+    delay: float
     labels: dict[str, str | None]
     configuration: JobChangeConfiguration
 
@@ -290,7 +302,7 @@ class Request(TypedDict, total=False):
     variables: dict[str, str]
     url: JobURL
     method: str
-    headers: Sequence[RequestHeader]
+    headers: RequestHeaderList | RequestHeaderMap
     body: RequestBody
     sensitive: Sequence[Literal['query', 'body']]
     cachePolicy: CachePolicy
@@ -301,8 +313,8 @@ class Request(TypedDict, total=False):
 class RequestHeader(TypedDict, total=False):
     """One header field of a request."""
 
-    name: Required[str]
-    value: Required[str]
+    name: Required[RequestHeaderName]
+    value: Required[RequestHeaderValue]
     sensitive: bool
 
 
@@ -451,7 +463,8 @@ class LoadConfigurationResponse(TypedDict, total=False):
 class LoadConfigurationRequest(TypedDict, total=False):
     """What requests have that say nothing of it themselves."""
 
-    headers: Sequence[RequestHeader]
+    headers: RequestHeaderList | RequestHeaderMap
+    sendsTraceContext: bool
     attribution: Literal['developer', 'user']
     allowsPersistentDNS: bool
 
@@ -546,7 +559,7 @@ class RequestChange(TypedDict, total=False):
 
     url: HTTPURL
     method: str
-    headers: Sequence[RequestHeader]
+    headers: RequestHeaderList | RequestHeaderMap
     body: RequestBody | None
     cachePolicy: CachePolicy
 
@@ -627,6 +640,7 @@ class JobWebhook(TypedDict, total=False):
     endpoint: WebhookEndpointID
     url: HTTPURL
     events: Sequence[WebhookEvent]
+    includeBodyUpTo: int
 
 
 class Destination(TypedDict, total=False):
@@ -794,6 +808,7 @@ class JobOptions(TypedDict, total=False):
     configuration: LoadConfiguration
     priority: float
     run_at: Timestamp
+    delay: float
     expires_at: Timestamp
     suspended: bool
     discretionary: bool
