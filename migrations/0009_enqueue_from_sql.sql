@@ -213,6 +213,13 @@ BEGIN
     IF url ~ '^[^:]+://[^/?#]*@' THEN
         PERFORM fetchd.refuse('/request/url', 'must not hold a user name or password: name a stored credential');
     END IF;
+    IF job @? 'strict $.request ? (@.headers.type() == "object")' THEN
+        PERFORM fetchd.refuse('/request/headers', 'must be a list of names and values in a job from SQL');
+    END IF;
+    IF job @? 'strict $.configuration.** ? (@.headers.type() == "object")' THEN
+        PERFORM fetchd.refuse(
+            '/configuration', 'must hold header fields as lists of names and values in a job from SQL');
+    END IF;
     IF jsonb_typeof(job #> '{request,headers}') = 'array' THEN
         SELECT '/request/headers/' || field.n - 1 INTO part
         FROM jsonb_array_elements(job #> '{request,headers}') WITH ORDINALITY AS field (value, n)

@@ -106,7 +106,7 @@ extension CanaryScene {
             #"{"request": "\#(url)", "\#(secret("name of a member"))": 1}"#,
             #"{"request": "\#(url)", "kind": "\#(secret("word"))"}"#,
             #"{"request": "\#(url)", "priority": "\#(secret("number"))"}"#,
-            request(#""headers": {"Authorization": "\#(secret("headers"))"}"#),
+            request(#""headers": {"Authorization": "\#(secret("headers"))\n"}"#),
             request(#""headers": [\#(field(secret("name of a field") + "\\n", "x"))]"#),
             request(#""headers": [\#(field("Cookie", secret("value") + "\\n"))]"#),
             request(#""headers": [\#(field("Proxy-Authorization", secret("proxy field")))]"#),

@@ -160,6 +160,19 @@ import Testing
                 + #""endpoint": "whe_01jd3v8m5qf0t8n4r6w2y9bcde", "questions": ["didReceiveResponse"]}}}"#,
             "/configuration/delegate/endpoint is not an endpoint of yours"
         ),
+        (
+            #"{"request": {"url": "http://x.example/", "headers": {"Authorization": "hunter2"}}}"#,
+            "/request/headers must be a list"
+        ),
+        (
+            #"{"request": "http://x.example/", "configuration": {"headers": {"Cookie": "hunter2"}}}"#,
+            "/configuration must hold header fields as lists"
+        ),
+        (
+            #"{"request": "http://x.example/", "configuration": {"rules": [{"on": "willPerformHTTPRedirection", "#
+                + #""answer": {"answer": "follow", "request": {"headers": {"Cookie": "hunter2"}}}}]}}"#,
+            "/configuration must hold header fields as lists"
+        ),
     ])
     func `what is refused names the member, and stores nothing`(job: String, message: String) async throws {
         try await StoreFixture.with { fixture in
