@@ -17,7 +17,7 @@ extension DashboardRoutes {
             page(.get, "\(Self.jobPath)/json", json),
             page(.get, "\(Self.jobPath)/har", archive),
             page(.get, "\(Self.jobPath)/body", body),
-            page(.get, "\(Self.jobPath)/events") { try await actions.events.follow($0, $1.tenant) },
+            page(.get, "\(Self.jobPath)/events", events),
         ] + Self.verbs.map { verb in page(.post, Self.path(of: verb)) { try await act(verb, $0, $1) } }
     }
 
@@ -80,6 +80,11 @@ extension DashboardRoutes {
     func key(of session: DashboardSession) async throws -> APIKey? {
         guard let id = session.signIn.key else { return nil }
         return try await keys.key(id, of: session.tenant)?.key
+    }
+
+    private func events(_ call: Call, _ session: DashboardSession) async throws -> Response {
+        _ = try call.query()
+        return try await actions.events.follow(call, session.tenant)
     }
 
     // MARK: Files

@@ -68,10 +68,12 @@ struct Timeline {
         var lines: [Line] = []
         var work: [ClosedRange<Double>] = []
         var (ended, due, wasFinal) = (0.0, since(due), false)
-        for attempt in job.attempts {
+        // Each attempt has a line at least, so that earlier ones are not drawn, and need not be parsed.
+        let drawnFrom = job.attempts.count - Self.maximumRows
+        for (index, attempt) in job.attempts.enumerated() {
             let (start, end) = (since(attempt.startedAt), since(attempt.finishedAt))
             lines += Self.wait(for: attempt.number, from: ended, due: due, to: start, wasFinal)
-            lines += Self.transfers(of: attempt, from: start, to: max(start, end), since)
+            if index >= drawnFrom { lines += Self.transfers(of: attempt, from: start, to: max(start, end), since) }
             work.append(start...max(start, end))
             (ended, due) = (max(start, end), attempt.nextAttemptAt.map(since) ?? end)
             wasFinal = attempt.nextAttemptAt == nil && attempt.state.isFinal

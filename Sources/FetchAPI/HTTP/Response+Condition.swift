@@ -1,6 +1,4 @@
-import Crypto
 import FetchJobs
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -32,13 +30,9 @@ extension Response {
         let bytes = try await wholeBody()
         var response = self
         response.body = ResponseBody(byteBuffer: bytes)
-        response.headers[.eTag] = Self.weakTag(of: bytes.readableBytesView)
+        // Weak, because it stands for their compressed form too (§8.8.3).
+        response.headers[.eTag] = "W/\(SHA256Digest(of: Array(bytes.readableBytesView)).tag)"
         return response.unlessKnown(to: call)
-    }
-
-    /// A tag of bytes; weak, because it stands for their compressed form too (§8.8.3.3).
-    private static func weakTag(of bytes: some Sequence<UInt8>) -> String {
-        "W/\"\(Data(SHA256.hash(data: Array(bytes)).prefix(18)).base64EncodedString())\""
     }
 
     /// Whether the service has written the body itself: stored bytes, and those of origins, are to be kept as files.

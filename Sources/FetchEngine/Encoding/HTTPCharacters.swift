@@ -36,7 +36,7 @@ extension ArraySlice<UInt8> {
 
 extension Substring {
     /// Without the spaces and tabs around it.
-    var trimmed: Substring {
+    package var trimmed: Substring {
         let start = drop { $0 == " " || $0 == "\t" }
         return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? ""
     }

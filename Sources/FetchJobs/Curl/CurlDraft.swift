@@ -1,3 +1,4 @@
+import FetchEngine
 import Foundation
 
 /// The request that the options of a curl command describe, as far as it was read.
@@ -50,7 +51,10 @@ struct CurlDraft {
     mutating func take(_ option: CurlOption, _ written: String, _ value: String) throws(Fault) {
         switch option.meaning {
         case .request(let part): try take(part, written, value)
-        case .leftOut(let reason): if let reason { notes.append("\(written) is left out: \(reason).") }
+        case .leftOut(let reason):
+            // An option may come many times: `-vvv`.
+            let note = reason.map { "\(written) is left out: \($0)." }
+            if let note, !notes.contains(note) { notes.append(note) }
         case .refused(let reason): throw Fault(written, reason)
         }
     }
@@ -148,7 +152,7 @@ struct CurlDraft {
             throw Fault(written, "a field is written Name: value.")
         }
         let name = String(header[..<end])
-        let value = header[header.index(after: end)...].trimming { $0 == " " || $0 == "\t" }
+        let value = header[header.index(after: end)...].trimmed
         if header[end] == ":", value.isEmpty {
             withheld.insert(name.lowercased())
         } else {
@@ -341,13 +345,5 @@ struct CurlDraft {
             if index < groups.endIndex { groups[index] = whole } else { groups.append(whole) }
         }
         return groups
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(_ isTrimmed: (Character) -> Bool) -> Substring {
-        var text = drop(while: isTrimmed)
-        while let last = text.last, isTrimmed(last) { text.removeLast() }
-        return text
     }
 }

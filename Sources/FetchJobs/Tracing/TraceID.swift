@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// The id of a trace: 16 bytes, not all zero (W3C Trace Context §3.2.2.3).
 package struct TraceID: Sendable, Hashable, CustomStringConvertible {
     package let high: UInt64
@@ -62,7 +64,6 @@ package struct SpanID: Sendable, Hashable, CustomStringConvertible {
 extension UInt64 {
     /// 16 digits in lower case.
     fileprivate var hexadecimal: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        withUnsafeBytes(of: bigEndian) { Hexadecimal.text($0) }
     }
 }

@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// The `tracestate` of a trace: what tracing systems have added to it, newest first (W3C Trace Context §3.3).
 ///
 /// It is carried as it came; we add nothing of our own.
@@ -22,7 +24,7 @@ package struct TraceState: Sendable, Hashable {
         var keys: Set<Substring> = []
         for field in fields {
             for part in field.split(separator: ",") {
-                let member = part.trimming { $0 == " " || $0 == "\t" }
+                let member = part.trimmed
                 guard !member.isEmpty else { continue }
                 guard let end = member.utf8.firstIndex(of: UInt8(ascii: "=")),
                     Self.isKey(member[..<end].utf8), Self.isValue(member[end...].dropFirst().utf8)
@@ -65,13 +67,5 @@ package struct TraceState: Sendable, Hashable {
     private static func isValue(_ value: Substring.UTF8View) -> Bool {
         (1...256).contains(value.count)
             && value.allSatisfy { 0x20...0x7E ~= $0 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=") }
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(_ isSpace: (Character) -> Bool) -> Substring {
-        var rest = drop(while: isSpace)
-        while let last = rest.last, isSpace(last) { rest.removeLast() }
-        return rest
     }
 }

@@ -4,7 +4,6 @@ import Postgres
 extension PostgresTenantStore {
     package func usage(of tenant: Tenant.ID) async throws(StoreError) -> TenantUsage {
         // By the keys and indices that begin with the tenant.
-        let running: Query = "SELECT count(*) FROM queue q WHERE q.tenant_id = \(tenant) AND q.node_id IS NOT NULL"
         let sessions: Query = "sessions s WHERE s.tenant_id = \(tenant) AND s.ended_at IS NULL ORDER BY s.id"
         let questions: Query = """
             questions a
@@ -15,19 +14,22 @@ extension PostgresTenantStore {
             let rows = try await client.of(tenant).query(
                 """
                 -- usage.read
+                WITH running AS (
+                    SELECT count(*) AS jobs FROM queue q WHERE q.tenant_id = \(tenant) AND q.node_id IS NOT NULL
+                )
                 SELECT
                     -- All but those that run: the key alone tells, without a look at a hundred thousand rows.
                     (
-                        SELECT count(*) - (\(running))
+                        SELECT count(*) - (SELECT jobs FROM running)
                         FROM (
                             SELECT
                             FROM queue q
                             WHERE q.tenant_id = \(tenant)
                             ORDER BY q.job_id
-                            LIMIT \(Int64(TenantUsage.countLimit)) + (\(running))
+                            LIMIT \(Int64(TenantUsage.countLimit)) + (SELECT jobs FROM running)
                         ) AS one
                     ),
-                    (\(running)),
+                    (SELECT jobs FROM running),
                     (\(Self.count(sessions))),
                     (\(Self.count(questions))),
                     (SELECT coalesce(sum(b.bytes), 0)::bigint FROM blobs b WHERE b.tenant_id = \(tenant)),

@@ -75,6 +75,14 @@ import Testing
         }
     }
 
+    @Test func `header fields that were written as an object are in the form`() async throws {
+        try await DashboardTests.test(try await TestServer()) { browser, _ in
+            let job = #"{"request": {"url": "https://a.example/", "headers": {"Accept": "a/b", "X-A": ["1", "2"]}}}"#
+            let form = try await Self.form(browser, ["view": "json", "do": "form", "json": job])
+            #expect(form.status == .ok && form.text.contains("\nAccept: a/b\nX-A: 1\nX-A: 2</textarea>"))
+        }
+    }
+
     @Test func `validating and explaining change nothing`() async throws {
         try await DashboardTests.test(try await TestServer()) { browser, server in
             let job = #"{"request": "https://a.example/", "webhook": {"url": "https://hooks.example/"}}"#

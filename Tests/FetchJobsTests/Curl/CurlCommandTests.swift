@@ -79,6 +79,7 @@ import Testing
         #expect(command.notes.count == 4)
         #expect(command.notes[0].hasPrefix("-f is left out: a job succeeds with any status"))
         #expect(command.notes[3] == "Connection, Host is left out: the service sets it itself.")
+        #expect(try CurlCommand("curl -fffff -f https://a.example/").notes.count == 1)
     }
 
     @Test(arguments: [

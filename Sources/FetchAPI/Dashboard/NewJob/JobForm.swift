@@ -86,8 +86,14 @@ struct JobForm {
     }
 
     private static func headers(of request: JSONValue?) -> String {
-        (request?.member("headers")?.elements ?? []).map { field in
-            "\(field.member("name")?.text ?? ""): \(field.member("value")?.text ?? "")"
+        guard case .object(let members)? = request?.member("headers") else {
+            return (request?.member("headers")?.elements ?? []).map { field in
+                "\(field.member("name")?.text ?? ""): \(field.member("value")?.text ?? "")"
+            }.joined(separator: "\n")
+        }
+        return members.flatMap { member in
+            let values = if case .array(let values) = member.value { values } else { [member.value] }
+            return values.map { "\(member.name): \($0.shown)" }
         }.joined(separator: "\n")
     }
 

@@ -183,16 +183,17 @@ struct JobDetailPage {
     // MARK: Exchange
 
     private static func sections(_ job: Job, _ request: JSONValue?, _ response: JSONValue?) -> [Section] {
-        [
+        let transfers = parse(job.attempts.last?.metrics)?.elements ?? []
+        return [
             Section(id: "redirects", title: "Redirects", hint: nil, facts: redirects(job)),
             Section(
                 id: "challenges", title: "Challenges", hint: "What was answered, and to whom.", facts: challenges(job)),
             Section(
                 id: "certificates", title: "Certificates", hint: "What servers have shown, their own first.",
-                facts: certificates(job)),
+                facts: certificates(of: transfers)),
             Section(
                 id: "cookies-sent", title: "Cookies sent", hint: "By name, with what they were sent to.",
-                facts: cookiesSent(job)),
+                facts: cookiesSent(with: transfers)),
             Section(
                 id: "cookies", title: "Cookies kept and refused", hint: "By name: only the jar has the values.",
                 facts: cookies(response)),
@@ -224,13 +225,10 @@ struct JobDetailPage {
         }
     }
 
-    /// The transfers of the last attempt.
-    private static func transfers(_ job: Job) -> [JSONValue] { parse(job.attempts.last?.metrics)?.elements ?? [] }
-
     /// Each certificate once, though several servers have shown it.
-    private static func certificates(_ job: Job) -> [Fact] {
+    private static func certificates(of transfers: [JSONValue]) -> [Fact] {
         var seen: Set<String> = []
-        return transfers(job).flatMap { $0.member("certificates")?.elements ?? [] }
+        return transfers.flatMap { $0.member("certificates")?.elements ?? [] }
             .filter { seen.insert($0.member("sha256")?.text ?? "").inserted }.prefix(maximumRows).map { certificate in
                 let text = { (name: String) in certificate.member(name)?.text ?? "" }
                 return Fact(
@@ -241,8 +239,8 @@ struct JobDetailPage {
             }
     }
 
-    private static func cookiesSent(_ job: Job) -> [Fact] {
-        transfers(job).compactMap { transfer -> Fact? in
+    private static func cookiesSent(with transfers: [JSONValue]) -> [Fact] {
+        transfers.compactMap { transfer -> Fact? in
             let names = (transfer.member("cookies")?.elements ?? []).map(\.shown)
             guard !names.isEmpty else { return nil }
             return Fact(

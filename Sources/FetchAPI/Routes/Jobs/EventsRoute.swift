@@ -29,7 +29,7 @@ struct EventsRoute: Sendable {
 
     var routes: [Route] {
         [
-            Route(.get, "/v1/jobs/{id}/events", tenant: follow).takingStreamTokens,
+            Route(.get, "/v1/jobs/{id}/events", tenant: followByToken).takingStreamTokens,
             Route(.post, "/v1/jobs/{id}/events/token", tenant: makeToken),
         ]
     }
@@ -50,10 +50,18 @@ struct EventsRoute: Sendable {
         }
     }
 
+    /// The stream of the API, for clients with a key and for browsers with a token.
+    private func followByToken(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query(allowing: [StreamTokens.parameter])
+        var response = try await follow(call, tenant)
+        // Pages of every site may read it who have the token: it is all that they need, and a browser adds nothing.
+        if call.bringsStreamToken, response.status == .ok { response.headers[.accessControlAllowOrigin] = "*" }
+        return response
+    }
+
     // MARK: The stream
 
     func follow(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query(allowing: [StreamTokens.parameter])
         guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
             throw JobRoutes.notFound
         }
@@ -65,7 +73,7 @@ struct EventsRoute: Sendable {
             elsewhere: EventRelay(call: call, id: id, tenant: tenant, forwarding: forwarding, pace: pace),
             last: last.flatMap { JobEvent.Position($0) })
         let body = call.request.body
-        var response = Response(
+        return Response(
             status: .ok,
             headers: [
                 .contentType: "text/event-stream", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
@@ -81,9 +89,6 @@ struct EventsRoute: Sendable {
                 try await writer.finish(nil)
             }
         )
-        // Pages of every site may read it who have the token: it is all that they need, and a browser adds nothing.
-        if call.bringsStreamToken { response.headers[.accessControlAllowOrigin] = "*" }
-        return response
     }
 }
 
