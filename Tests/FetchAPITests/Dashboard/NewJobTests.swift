@@ -1,4 +1,5 @@
 import FetchJobs
+import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
@@ -72,6 +73,73 @@ import Testing
                 json.status == .badRequest && json.text.contains("At byte")
                     && json.text.contains("{&quot;a&quot;: &lt;b&gt;"))
             #expect(try await Self.count(server) == 0)
+        }
+    }
+
+    @Test func `the page of a refused job is as large as what was written, and not many times that`() async throws {
+        try await DashboardTests.test(try await TestServer()) { browser, server in
+            let lines = String(repeating: "a:b\r\n", count: 60_000)
+            let form: KeyValuePairs = [
+                "view": "form", "do": "submit", "json": "{}", "url": "https://a.example/", "headers": lines,
+            ]
+            let long = "\"" + String(repeating: "x", count: 200_000) + "\""
+            let labels = (0..<40).map { "\"\($0)\":\(long.prefix(2000))\(String($0))\"" }.joined(separator: ",")
+            let deep = String(repeating: "[", count: 40) + Array(repeating: "1", count: 100_000).joined(separator: ",")
+            let bad = deep + String(repeating: "]", count: 40)
+            for fields in [
+                form, ["view": "json", "do": "check", "json": #"{"request":"https://a.example/","a":\#(bad)}"#],
+                ["view": "json", "do": "form", "json": #"{"request":{"url":\#(long),"body":{"json":\#(bad)}}}"#],
+                [
+                    "view": "json", "do": "check",
+                    "json": #"{"request":"https://a.example/","labels":{\#(labels)},\#(long):1}"#,
+                ],
+                [
+                    "view": "curl", "do": "form",
+                    "command": "curl https://a.example/" + String(repeating: " -s", count: 60_000),
+                ],
+            ] {
+                let sent = fields.reduce(0) { $0 + $1.value.utf8.count }
+                let page = try await Self.form(browser, fields)
+                #expect(page.status == .ok || page.status.kind == .clientError)
+                #expect(page.text.contains("<h1>New job</h1>") && page.bytes.count < 2 * sent + 60_000, "\(sent)")
+            }
+            let page = try await Self.form(browser, form)
+            #expect(page.status == .unprocessableContent && page.text.components(separatedBy: "a: b").count == 60_001)
+            let faulty = (0..<30).map { #"{"name":"Host","value":"\#($0)"}"# }.joined(separator: ",")
+            let many = try await Self.form(
+                browser,
+                [
+                    "view": "json", "do": "check",
+                    "json": #"{"request":{"url":"https://a.example/","headers":[\#(faulty)]}}"#,
+                ])
+            #expect(many.text.components(separatedBy: "/name</code>").count == 21)
+            #expect(many.text.contains("There may be more of them"))
+        }
+    }
+
+    @Test func `a form keeps of a job what it has no field for, and loses nothing`() throws {
+        let job = try JSONParser.parse(
+            #"""
+            {"request":{"url":"https://a.example/","method":"PUT","headers":[{"name":"X-A","value":"1","sensitive":true},
+             {"name":"X-B","value":"2"}],"body":{"blob":"blb_1"},"cachePolicy":"reloadIgnoringLocalCacheData"},
+             "kind":"upload","labels":{"a":"b"},"runAt":"2026-11-21T10:52:00Z","flow":{"key":"f","x":1},"priority":0.9}
+            """#.utf8)
+        #expect(
+            JobForm.rest(of: job).json
+                == #"{"flow":{"key":"","x":1},"priority":0.9,"request":{"body":{"blob":"blb_1"},"#
+                + #""cachePolicy":"reloadIgnoringLocalCacheData","headers":[{"name":"X-A","sensitive":true}]}}"#)
+        let fields = JobForm.fields(of: job, faults: [])
+        let query = try Query(
+            fields.map { field in
+                let chosen = field.options.first { $0.isChosen }?.value ?? field.value ?? ""
+                return "\(field.name)=\(chosen.percentEncoded)"
+            }.joined(separator: "&"))
+        let back = try JobForm.job(of: query, on: JobForm.rest(of: job))
+        let paths = [
+            ["request", "url"], ["request", "body"], ["request", "headers"], ["flow"], ["labels"], ["runAt"],
+        ]
+        for path in paths {
+            #expect(path.reduce(back) { $0[$1] ?? .null } == path.reduce(job) { $0[$1] ?? .null }, "\(path)")
         }
     }
 

@@ -43,6 +43,7 @@ extension DashboardRoutes {
         var content = NewJobPage.Content()
         content.view = try form.oneOf("view", NewJobPage.View.self) ?? .form
         content.command = form["command"] ?? ""
+        if content.view == .json { content.text = form["json"] }
         do {
             content.job = try Self.job(of: form, in: content.view, &content.notes)
             if let next = form["do"].flatMap(NewJobPage.View.init) {
@@ -58,7 +59,6 @@ extension DashboardRoutes {
             let problem = Problem(error)
             guard problem.code != .internalError else { throw error }
             content.problem = problem
-            if content.view == .json { content.text = form["json"] }
             return newJob(content, call, session, status: problem.code.status)
         }
     }

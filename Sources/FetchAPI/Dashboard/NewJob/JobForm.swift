@@ -49,7 +49,7 @@ struct JobForm {
         return fields.map { field in
             var field = field
             field.anchor = anchor(field.name)
-            field.fault = faults.first { name(of: $0) == field.name }?.message
+            field.fault = faults.first { name(of: $0) == field.name }.map { VisibleText.cut($0.message) }
             return field
         }
     }
@@ -115,6 +115,29 @@ struct JobForm {
     }
 
     // MARK: Job
+
+    /// What a form keeps of a job beside its fields: the text of a field is in the page once.
+    ///
+    /// Of header fields it is which are sensitive, and of members with a field for one of theirs, that they are there.
+    static func rest(of job: JSONValue) -> JSONValue {
+        let request = job.member("request")
+        var rest = job.setting(["request"], nil).setting(["kind"], nil).setting(["labels"], nil)
+        if case .object(let members)? = request {
+            let hasBodyField = body(of: request?.member("body")).0 != .other
+            let others = members.filter { member in
+                !["url", "method", "headers"].contains(member.name) && !(member.name == "body" && hasBodyField)
+            }
+            let marks = (request?.member("headers")?.elements ?? [])
+                .filter { $0.member("sensitive") == .bool(true) }.compactMap { $0.member("name") }
+                .map { JSONValue.object([JSONMember("name", $0), JSONMember("sensitive", .bool(true))]) }
+            rest = rest.setting(
+                ["request"], .object(others + (marks.isEmpty ? [] : [JSONMember("headers", .array(marks))])))
+        }
+        for text in texts where value(at: text.path, in: job)?.text != nil {
+            rest = rest.setting(text.path, text.path.count == 1 ? nil : .string(""))
+        }
+        return rest
+    }
 
     /// The job that the fields say, on top of what the JSON says that has no field.
     ///

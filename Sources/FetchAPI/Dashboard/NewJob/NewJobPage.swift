@@ -68,11 +68,15 @@ struct NewJobPage {
     let json: String
     let command: String
     let buttons: [Button]
+    /// So many notes and faults are shown, each of them cut.
+    private static let maximumLines = 20
     let notes: [String]
     let hasNotes: Bool
     let notice: String?
     let faults: [Fault]
     let hasFaults: Bool
+    /// Whether there may be more faults than are told.
+    let hasMoreFaults: Bool
     /// Why there is no job, where no member is to blame.
     let failure: String?
     let explanation: String?
@@ -82,7 +86,7 @@ struct NewJobPage {
     struct Content {
         var view = View.form
         var job = JSONValue.object([])
-        /// The text of the field, where it is no JSON; nil for that of the job.
+        /// The text of the field, as it was written; nil for that of the job.
         var text: String?
         var command = ""
         var notes: [String] = []
@@ -100,28 +104,33 @@ struct NewJobPage {
         isForm = content.view == .form
         isJSON = content.view == .json
         isCurl = content.view == .curl
-        let entries = content.problem?.errors ?? []
-        fields = isForm ? JobForm.fields(of: content.job, faults: entries) : []
-        json = content.text ?? IndentedJSON.whole(content.job)
+        let entries = (content.problem?.errors ?? []).prefix(Self.maximumLines)
+        fields = isForm ? JobForm.fields(of: content.job, faults: Array(entries)) : []
+        json = isForm ? JobForm.rest(of: content.job).json : content.text ?? IndentedJSON.whole(content.job)
         command = content.command
         buttons =
             content.view == .curl
             ? []
             : Verb.allCases.map { Button(name: $0.rawValue, title: $0.title, hint: $0.hint, isFirst: $0 == .submit) }
-        notes = content.notes
+        let more = content.notes.count - Self.maximumLines
+        notes =
+            content.notes.prefix(Self.maximumLines).map(VisibleText.cut) + (more > 0 ? ["\(more) more."] : [])
         hasNotes = !notes.isEmpty
         notice = content.notice
         let isForm = isForm
         faults = entries.map { entry in
             let anchor = isForm ? JobForm.name(of: entry).map(JobForm.anchor) : nil
-            switch entry.place {
-            case .member(let pointer):
-                return Fault(member: pointer.isEmpty ? "The job" : pointer, message: entry.message, anchor: anchor)
-            case .parameter(let name): return Fault(member: name, message: entry.message, anchor: anchor)
-            }
+            let member =
+                switch entry.place {
+                case .member(let pointer): pointer.isEmpty ? "The job" : pointer
+                case .parameter(let name): name
+                }
+            return Fault(member: VisibleText.cut(member), message: VisibleText.cut(entry.message), anchor: anchor)
         }
         hasFaults = !faults.isEmpty
-        failure = hasFaults ? nil : content.problem.map { $0.detail ?? $0.code.title }
+        // Who reads a job stops at so many of them.
+        hasMoreFaults = faults.count >= min(InvalidInput.maximumViolations, Self.maximumLines)
+        failure = hasFaults ? nil : content.problem.map { VisibleText.cut($0.detail ?? $0.code.title) }
         explanation = content.explanation.map { IndentedJSON.text($0) }
         verdict = content.explanation.flatMap(Self.verdict)
     }
@@ -130,6 +139,7 @@ struct NewJobPage {
     private static func verdict(_ explanation: JSONValue) -> String? {
         guard let target = explanation.member("target") else { return nil }
         guard target.member("allowed") == .bool(false) else { return "The target is allowed." }
-        return "The target is refused: \(target.member("reason")?.text ?? target.member("code")?.text ?? "")"
+        let reason = target.member("reason")?.text ?? target.member("code")?.text ?? ""
+        return "The target is refused: \(VisibleText.cut(reason))"
     }
 }
