@@ -63,14 +63,50 @@ import Testing
         }
     }
 
-    @Test func `the tag of a version does not stand for what changes without it`() async throws {
+    @Test func `what has a version is sent again when anything of it has changed, and is changed by its version`()
+        async throws
+    {
         let server = try await TestServer()
         try await server.test { call in
             let body = #"{"interval": 60, "job": {"request": "https://a.example/"}}"#
             let schedule = try #require(try await call(.post, "/v1/schedules", body: body).headers[.location])
-            let tag = try #require(try await call(.get, schedule).headers[.eTag])
-            // Its next times move on by themselves.
-            #expect(try await call(.get, schedule, headers: [.ifNoneMatch: tag]).status == .ok)
+            let endpoint = #"{"url": "https://hooks.example/x"}"#
+            let made = try await call(.post, "/v1/webhooks/endpoints", body: endpoint)
+            #expect(made.headers[.eTag] == "\"1\"")
+            let place = try #require(made.headers[.location])
+            for (path, change) in [(schedule, #"{"interval": 30}"#), (place, #"{"url": "https://hooks.example/y"}"#)] {
+                try await check(call, path) { () async throws in
+                    #expect(try await call(.patch, path, body: change).status == .ok)
+                }
+            }
+            // As when its times have gone on: the answer is another one, and the version is not.
+            let first = try #require(try await call(.get, schedule).headers[.eTag])
+            let other = try #require(try await call(.get, "\(schedule)?preview=2").headers[.eTag])
+            #expect(first != other)
+            #expect(try await call(.patch, schedule, headers: [.ifMatch: other], body: "{}").status == .ok)
+            let late = try await call(.patch, schedule, headers: [.ifMatch: first], body: "{}")
+            #expect(late.problem == .preconditionFailed)
+            #expect(try await call(.patch, schedule, headers: [.ifMatch: "\"3\""], body: "{}").status == .ok)
+        }
+    }
+
+    @Test func `an archive, and the version of the service, are sent once`() async throws {
+        let server = try await TestServer()
+        let job = try await server.queueJob()
+        try await server.test { call in
+            try await check(call, "/v1/jobs/\(job)/har") { () async throws in
+                server.jobs.change(job) { job in
+                    let metrics = RawJSON(Array(#"[{"url":"https://a.example/","duration":1}]"#.utf8))
+                    job.attempts = [
+                        Job.Attempt(
+                            number: 1, startedAt: .now, finishedAt: .now, state: .failed, errorName: nil,
+                            metrics: metrics)
+                    ]
+                }
+            }
+            let version = try await call(.get, "/version")
+            let tag = try #require(version.headers[.eTag])
+            #expect(try await call(.get, "/version", headers: [.ifNoneMatch: tag]).status == .notModified)
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
         let server = try await TestServer()
         try await server.test { call async throws in
             let made = try await call(.post, Self.path, body: Self.body)
-            #expect(made.status == .created && made.headers[.eTag] == "\"1\"")
+            #expect(made.status == .created && made.headers[.eTag]?.hasPrefix("\"1-") == true)
             let place = try #require(made.headers[.location])
             let found = try await call(.get, "\(place)?preview=3")
             #expect(found.json?["state"]?.string == "active" && found.json?["missedRuns"]?.string == "runOnce")
@@ -60,7 +60,7 @@ import Testing
             let changed = try await call(.patch, place, headers: [.ifMatch: "\"1\""], body: patch)
             #expect(changed.json?["interval"]?.integer == 60 && changed.json?["cron"] == nil)
             #expect(changed.json?["job"]?["request"]?["url"]?.string == "https://a.example/")
-            #expect(changed.headers[.eTag] == "\"2\"")
+            #expect(changed.headers[.eTag]?.hasPrefix("\"2-") == true)
             let late = try await call(.patch, place, headers: [.ifMatch: "\"1\""], body: #"{"interval":30}"#)
             #expect(late.problem == .preconditionFailed)
             let refused = try await call(.patch, place, body: #"{"job":{"kind":"x"}}"#)

@@ -13,9 +13,11 @@ struct HARRoute: Sendable {
         guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else {
             throw JobRoutes.notFound
         }
-        var response = Response.json(JSONWriter.object(HAR(job).write))
+        let archive = JSONWriter.object(HAR(job).write)
+        var response = Response.json(archive)
         response.headers[.contentDisposition] = "attachment; filename=\"\(id).har\""
-        return response
+        response.headers[.eTag] = SHA256Digest(of: archive).tag
+        return response.unlessKnown(to: call)
     }
 }
 

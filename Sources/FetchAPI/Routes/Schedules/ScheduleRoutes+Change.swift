@@ -31,8 +31,8 @@ extension ScheduleRoutes {
         while true {
             var schedule = try await schedule(call, tenant)
             let seen = call.headers[values: .ifMatch].joined(separator: ",")
-            guard seen.isEmpty || Representation.matches(seen, schedule.tag) else {
-                throw Problem(.preconditionFailed, "The schedule is at \(schedule.tag).")
+            guard seen.isEmpty || schedule.tag.isIn(seen) else {
+                throw Problem(.preconditionFailed, "The schedule is at \(schedule.tag.text).")
             }
             try await change(&schedule)
             // Nil when another request has changed it first; then it is read again.

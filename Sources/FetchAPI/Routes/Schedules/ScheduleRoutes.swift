@@ -63,9 +63,7 @@ struct ScheduleRoutes: Sendable {
     static func response(
         to schedule: Schedule, status: HTTPResponse.Status = .ok, preview: Int = preview
     ) -> Response {
-        var response = Response.json(status: status) { schedule.write(&$0, preview: preview) }
-        response.headers[.eTag] = schedule.tag
-        return response
+        Response.json(status: status, schedule.tag) { schedule.write(&$0, preview: preview) }
     }
 
     // MARK: Reading and removing
@@ -81,7 +79,7 @@ struct ScheduleRoutes: Sendable {
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: ["preview"])
         let preview = try query.integer("preview", in: 0...100, default: Self.preview)
-        return Self.response(to: try await schedule(call, tenant), preview: preview)
+        return Self.response(to: try await schedule(call, tenant), preview: preview).unlessKnown(to: call)
     }
 
     private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
@@ -103,6 +101,6 @@ struct ScheduleRoutes: Sendable {
 }
 
 extension Schedule {
-    /// Its entity tag, which changes with the settings of its client and not with its times.
-    var tag: String { "\"\(version)\"" }
+    /// Its entity tag, whose version changes with the settings of its client and not with its times.
+    var tag: VersionTag { VersionTag(version: version) }
 }

@@ -26,10 +26,11 @@ struct ServiceRoutes: Sendable {
     /// It says nothing of the machine, of libraries or of settings.
     private func version(_ call: Call) async throws -> Response {
         _ = try call.query()
-        return .json { writer in
+        let answer = Response.json { writer in
             writer.member("version", version)
             writer.member("schemaVersion", schemaVersion)
         }
+        return try await answer.taggedByContent(for: call)
     }
 
     private func ready(_ call: Call) async throws -> Response {

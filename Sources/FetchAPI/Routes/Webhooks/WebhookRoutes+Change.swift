@@ -63,8 +63,8 @@ extension WebhookRoutes {
             guard let changed else { return endpoint }
             try changed.check()
             let seen = call.headers[values: .ifMatch].joined(separator: ",")
-            guard seen.isEmpty || Representation.matches(seen, endpoint.tag) else {
-                throw Problem(.preconditionFailed, "The endpoint is at \(endpoint.tag).")
+            guard seen.isEmpty || endpoint.tag.isIn(seen) else {
+                throw Problem(.preconditionFailed, "The endpoint is at \(endpoint.tag.text).")
             }
             // Nil when another request has changed it first; the client then decides with the new state.
             if let changed = try await webhooks.update(changed, rotation: rotation) { return changed }
@@ -73,6 +73,6 @@ extension WebhookRoutes {
 }
 
 extension WebhookEndpoint {
-    /// Its entity tag.
-    var tag: String { "\"\(version)\"" }
+    /// Its entity tag, whose version changes with what clients set and not with how messages fare.
+    var tag: VersionTag { VersionTag(version: version) }
 }

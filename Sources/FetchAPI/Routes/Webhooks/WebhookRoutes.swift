@@ -80,7 +80,7 @@ struct WebhookRoutes: Sendable {
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        return Self.response(to: try await endpoint(call, tenant))
+        return Self.response(to: try await endpoint(call, tenant)).unlessKnown(to: call)
     }
 
     private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
@@ -119,11 +119,12 @@ struct WebhookRoutes: Sendable {
         to endpoint: WebhookEndpoint,
         revealing secret: WebhookSecret? = nil
     ) -> Response {
-        var response = Response.json(status: status) { writer in
+        var response = Response.json(status: status, endpoint.tag) { writer in
             endpoint.write(&writer)
             writer.member("secret", secret?.revealed)
         }
-        response.headers[.eTag] = endpoint.tag
+        // Nothing is made of a secret.
+        if secret != nil { response.headers[.eTag] = endpoint.tag.text }
         return response
     }
 
