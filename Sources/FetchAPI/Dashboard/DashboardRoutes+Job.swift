@@ -23,35 +23,41 @@ extension DashboardRoutes {
 
     private static func path(of verb: JobActionRoutes.Action) -> String { "\(jobPath)/\(verb.rawValue)" }
 
-    private func find(_ call: Call, _ session: DashboardSession) async throws -> Job {
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: session.tenant) else {
+    private func find(_ call: Call, of tenant: Tenant.ID) async throws -> Job {
+        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else {
             throw JobRoutes.notFound
         }
         return job
     }
 
+    /// Whose job is looked at.
+    private func view(_ call: Call, _ session: DashboardSession) async throws -> DashboardView {
+        try await view(try query(call), call, session)
+    }
+
     private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let job = try await find(call, session)
-        let verbs = Self.verbs.filter { $0.changes(job.state) && session.may(.post, Self.path(of: $0)) }
+        let view = try await view(call, session)
+        let job = try await find(call, of: view.tenant)
+        var content = JobDetailPage.Content(view: view, frame: frame("Job \(job.id)", call, session), now: .now)
+        // What came is the tenant's alone.
+        content.preview = view.isOwn ? try await preview(of: job, view.tenant) : nil
+        content.deliveries = try await deliveries(of: job, view)
+        content.progress = job.state.isFinal ? nil : ports.live.job(job.id, of: view.tenant)?.progress
+        content.verbs = Self.verbs.filter { $0.changes(job.state) && view.may(Self.path(of: $0)) }
             .filter { $0 != .cancel || !job.isCancelling }
-        let content = JobDetailPage(
-            job, preview: try await preview(of: job, session.tenant),
-            deliveries: try await deliveries(of: job, session),
-            progress: job.state.isFinal ? nil : ports.live.job(job.id, of: session.tenant)?.progress, verbs: verbs,
-            canDelete: job.state.isFinal && session.may(.post, Self.actionsPath),
-            canSubmit: job.state.isFinal && session.may(.get, Self.newJobPath),
-            frame: frame("Job \(job.id)", call, session), now: .now)
-        return page(.job, content)
+        content.canDelete = job.state.isFinal && view.may(Self.actionsPath)
+        content.canSubmit = job.state.isFinal && view.isOwn && view.mayOpen(Self.newJobPath)
+        let shown = content
+        return await drawing.draw { page(.job, JobDetailPage(job, shown)) }
     }
 
     /// The last messages about the job; nil when there are none.
-    private func deliveries(of job: Job, _ session: DashboardSession) async throws -> SheetPage.Table? {
+    private func deliveries(of job: Job, _ view: DashboardView) async throws -> SheetPage.Table? {
         var filter = DeliveryFilter()
         filter.job = job.id
         let items = try await ports.webhooks.deliveries(
-            of: session.tenant, matching: filter, page: DeliveryPage(limit: JobDetailPage.maximumDeliveries + 1))
+            of: view.tenant, matching: filter, page: DeliveryPage(limit: JobDetailPage.maximumDeliveries + 1))
         guard !items.isEmpty else { return nil }
-        let view = DashboardView(session: session, tenant: session.tenant, name: nil)
         let part = ListPart(items, limit: JobDetailPage.maximumDeliveries)
         let next = part.next { _ in view.href(WebhookPages.deliveries, ("job", "\(job.id)")) }
         return WebhookPages.table(
@@ -64,7 +70,7 @@ extension DashboardRoutes {
         _ verb: JobActionRoutes.Action, _ call: Call, _ session: DashboardSession
     ) async throws -> Response {
         _ = try await gate.form(of: call, in: session)
-        let job = try await find(call, session)
+        let job = try await find(call, of: session.tenant)
         switch verb {
         case .cancel: _ = try await jobs.cancel(job.id, of: session.tenant, .plainly)
         case .suspend, .resume:
@@ -90,11 +96,11 @@ extension DashboardRoutes {
     // MARK: Files
 
     private func json(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        Self.file(try await find(call, session).json)
+        Self.file(try await find(call, of: try await view(call, session).tenant).json)
     }
 
     private func archive(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let job = try await find(call, session)
+        let job = try await find(call, of: try await view(call, session).tenant)
         var response = Self.file(JSONWriter.object(HAR(job).write))
         response.headers[.contentDisposition] = "attachment; filename=\"\(job.id).har\""
         return response
@@ -108,7 +114,7 @@ extension DashboardRoutes {
 
     /// The body, to be saved; a page can show no more of it than an image.
     private func body(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let job = try await find(call, session)
+        let job = try await find(call, of: session.tenant)
         guard let body = try await jobs.body(of: job.id, tenant: session.tenant) else {
             throw Problem(.notFound, "The job has no response body.")
         }

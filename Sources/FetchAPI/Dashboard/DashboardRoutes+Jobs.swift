@@ -9,13 +9,14 @@ import NIOCore
 extension DashboardRoutes {
     static let jobsPath = "/dashboard/jobs"
     static let actionsPath = "\(jobsPath)/actions"
+    static let exportPath = "\(jobsPath)/export"
 
     var jobListRoutes: [Route] {
         [
             page(.get, Self.jobsPath, list),
             page(.get, Self.actionsPath, preview),
             page(.post, Self.actionsPath, act),
-            page(.get, "\(Self.jobsPath)/export", export),
+            page(.get, Self.exportPath, export),
         ]
     }
 
@@ -23,22 +24,29 @@ extension DashboardRoutes {
 
     private func list(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let names = JobFilter.parameters.union(["q", "cursor", "newer", "done", "changed", "matched"])
-        let query = try call.query(allowing: names)
+        let query = try call.query(allowing: names.union([Self.tenantParameter])).withoutEmpty
+        let view = try await view(query, call, session)
         let search: JobSearch
         do {
             search = try JobSearch(query["q"] ?? "", in: try JobFilter(query))
         } catch let fault as JobSearch.Fault {
-            let content = JobListPage(query["q"] ?? "", fault, frame: frame("Jobs", call, session), now: .now)
+            let content = JobListPage(query["q"] ?? "", fault, visit(of: view, "Jobs", call))
             return page(.jobs, content, status: .badRequest)
         }
-        if let job = search.job { return Self.redirect(to: "\(Self.jobsPath)/\(job)") }
-        let part = try await part(of: search.filter, at: query, session.tenant)
+        if let job = search.job { return Self.redirect(to: view.job(job)) }
+        let part = try await part(of: search.filter, at: query, view.tenant)
         let text = JobSearch.text(search.filter)
-        let content = JobListPage(
-            part, search.filter, mayAct: session.may(.post, Self.actionsPath),
-            maySubmit: session.may(.get, Self.newJobPath), notice: try Self.notice(query),
-            frame: frame(text.isEmpty ? "Jobs" : "Jobs: \(text)", call, session), now: .now)
-        return page(.jobs, content)
+        var visit = visit(of: view, text.isEmpty ? "Jobs" : "Jobs: \(text)", call)
+        visit.mayAct = view.may(Self.actionsPath)
+        visit.maySubmit = view.isOwn && view.mayOpen(Self.newJobPath)
+        visit.notice = try Self.notice(view) ?? Self.notice(query)
+        return page(.jobs, JobListPage(part, search.filter, visit))
+    }
+
+    private func visit(of view: DashboardView, _ title: String, _ call: Call) -> JobListPage.Visit {
+        JobListPage.Visit(
+            view: view, fields: search(call, view, [])?.fields ?? [], frame: frame(title, call, view.session), now: .now
+        )
     }
 
     /// The part of a list that a query names, with whether there is more on either side.
@@ -128,10 +136,10 @@ extension DashboardRoutes {
             throw Problem(.invalidParameter, "Nothing was deleted: “\(BulkPage.confirmation)” was not written.")
         }
         let outcome = try await outcome(of: order, session.tenant, isDryRun: false)
-        let result: [(name: String, value: String?)] = [
-            ("done", order.action.rawValue), ("changed", "\(outcome.changed)"), ("matched", "\(outcome.matched)"),
-        ]
-        return Self.redirect(to: JobSearch.path(order.filter, result))
+        return Self.redirect(
+            to: JobSearch.path(
+                order.filter, ("done", order.action.rawValue), ("changed", "\(outcome.changed)"),
+                ("matched", "\(outcome.matched)")))
     }
 
     // MARK: Export
@@ -139,14 +147,15 @@ extension DashboardRoutes {
     private enum ExportForm: String, CaseIterable { case ndjson, csv }
 
     private func export(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let query = try call.query(allowing: ["q", "form"])
+        let query = try query(call, "q", "form")
+        let tenant = try await view(query, call, session).tenant
         let filter: JobFilter
         do { filter = try JobSearch(query["q"] ?? "").filter } catch { throw Problem(parameter: "q", error.message) }
         let form = try query.oneOf("form", ExportForm.self) ?? .ndjson
         let response =
             switch form {
-            case .ndjson: try await actions.jobs.lines(of: filter, session.tenant, in: .job)
-            case .csv: try await actions.jobs.table(of: filter, session.tenant)
+            case .ndjson: try await actions.jobs.lines(of: filter, tenant, in: .job)
+            case .csv: try await actions.jobs.table(of: filter, tenant)
             }
         var headers = Response.pageHeaders
         headers[.contentType] = response.headers[.contentType]

@@ -18,6 +18,7 @@ struct DashboardRoutes: Sendable {
     /// Where people sign in by OpenID Connect; nil for nowhere.
     let provider: IdentityProvider?
     let templates: Templates
+    let drawing = PageDrawing()
 
     var jobs: any JobStore { ports.jobs }
     var keys: any KeyStore { ports.keys }

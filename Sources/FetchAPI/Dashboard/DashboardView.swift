@@ -30,12 +30,12 @@ struct DashboardView: Sendable {
         mayOpen(path) ? Self.address(path, parameters + [parameter]) : nil
     }
 
-    /// The page of a job; nil for another tenant's, which are not shown.
-    func job(_ id: Job.ID) -> String? { isOwn ? "\(DashboardRoutes.jobsPath)/\(id)" : nil }
+    /// The page of a job.
+    func job(_ id: Job.ID) -> String { href("\(DashboardRoutes.jobsPath)/\(id)") }
 
-    /// The list of the jobs that match the members of a filter; nil for another tenant's, which are not shown.
-    func jobs(_ filter: (name: String, value: String?)...) -> String? {
-        isOwn ? Self.address(DashboardRoutes.jobsPath, filter) : nil
+    /// The list of the jobs that match the members of a filter.
+    func jobs(_ filter: (name: String, value: String?)...) -> String {
+        Self.address(DashboardRoutes.jobsPath, filter + [parameter])
     }
 
     static func address(_ path: String, _ parameters: [(name: String, value: String?)]) -> String {

@@ -9,6 +9,8 @@ struct MarkupEscape: MustacheContentType {
     static let name = "MARKUP"
 
     func escapeText(_ text: String) -> String {
+        // Nearly all texts are such, and hundreds are on a page.
+        guard !text.utf8.allSatisfy(Self.isItself) else { return text }
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {
@@ -22,6 +24,15 @@ struct MarkupEscape: MustacheContentType {
             }
         }
         return escaped
+    }
+
+    /// Whether a byte is a character that stands for itself in markup.
+    private static func isItself(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "&"), UInt8(ascii: "\""), UInt8(ascii: "'"): false
+        case 0x20..<0x7F, 0x09, 0x0A: true
+        default: false
+        }
     }
 }
 
@@ -43,7 +54,11 @@ enum VisibleText {
 
     /// The text, cut where it is longer than a page can show, with `…` at the cut.
     static func cut(_ text: String) -> String {
-        text.unicodeScalars.count <= maximumLength ? text : String(text.unicodeScalars.prefix(maximumLength)) + "…"
+        // A character has a byte at least, so that most texts need not be counted.
+        if text.utf8.count <= maximumLength { return text }
+        let end = text.unicodeScalars.index(text.startIndex, offsetBy: maximumLength, limitedBy: text.endIndex)
+        guard let end, end != text.endIndex else { return text }
+        return text[..<end] + "…"
     }
 
     /// The start of a body as text, or nil when it is none.

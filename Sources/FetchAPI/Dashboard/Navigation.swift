@@ -1,5 +1,6 @@
 import FetchJobs
 import HTTPTypes
+import Mustache
 
 /// The screens that every page leads to.
 struct Navigation {
@@ -88,5 +89,27 @@ struct Navigation {
     /// Whether a page belongs to a screen: it is that one, or lies below it.
     private static func leads(_ screen: String, to path: String) -> Bool {
         path == screen || (screen != "/dashboard" && path.hasPrefix(screen + "/"))
+    }
+}
+
+extension Navigation.Section: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "title": title
+        case "items": items
+        default: nil
+        }
+    }
+}
+
+extension Navigation.Item: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "title": title
+        case "path": path
+        case "key": Shown.of(key)
+        case "isCurrent": isCurrent
+        default: nil
+        }
     }
 }

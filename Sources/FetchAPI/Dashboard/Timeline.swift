@@ -61,19 +61,23 @@ struct Timeline {
     /// The kinds of bars that are drawn, for a legend.
     let kinds: [Kind]
 
-    init(_ job: Job, due: Timestamp, now: Timestamp) {
+    /// - Parameter measured: The last attempts, which are drawn with the phases of their transfers; earlier ones are one bar.
+    init(_ job: Job, _ measured: [MeasuredAttempt], due: Timestamp, now: Timestamp) {
         let since = { (time: Timestamp) in
             max(0, Double(time.microseconds - job.createdAt.microseconds) / 1_000_000)
         }
         var lines: [Line] = []
         var work: [ClosedRange<Double>] = []
         var (ended, due, wasFinal) = (0.0, since(due), false)
-        // Each attempt has a line at least, so that earlier ones are not drawn, and need not be parsed.
-        let drawnFrom = job.attempts.count - Self.maximumRows
+        let measuredFrom = job.attempts.count - measured.count
         for (index, attempt) in job.attempts.enumerated() {
             let (start, end) = (since(attempt.startedAt), since(attempt.finishedAt))
             lines += Self.wait(for: attempt.number, from: ended, due: due, to: start, wasFinal)
-            if index >= drawnFrom { lines += Self.transfers(of: attempt, from: start, to: max(start, end), since) }
+            if index >= measuredFrom {
+                lines += Self.transfers(of: measured[index - measuredFrom], from: start, to: max(start, end), since)
+            } else {
+                lines.append(Self.line(of: attempt.number, from: start, to: max(start, end)))
+            }
             work.append(start...max(start, end))
             (ended, due) = (max(start, end), attempt.nextAttemptAt.map(since) ?? end)
             wasFinal = attempt.nextAttemptAt == nil && attempt.state.isFinal
@@ -83,8 +87,7 @@ struct Timeline {
             let number = (job.attempts.last?.number ?? 0) + 1
             lines += Self.wait(for: number, from: ended, due: due, to: max(ended, start ?? since(now)), wasFinal)
             if let start, start >= ended, since(now) > start {
-                lines.append(
-                    Line(title: "Attempt \(number)", bars: [Bar(kind: .working, start: start, end: since(now))]))
+                lines.append(Self.line(of: number, from: start, to: since(now)))
                 work.append(start...since(now))
             }
         }
@@ -115,28 +118,40 @@ struct Timeline {
         return bars.isEmpty ? [] : [Line(title: number == 1 ? "Waiting" : "Waiting for attempt \(number)", bars: bars)]
     }
 
+    private static func line(of number: Int, from start: Double, to end: Double) -> Line {
+        Line(title: "Attempt \(number)", bars: [Bar(kind: .working, start: start, end: end)])
+    }
+
     private static func transfers(
-        of attempt: Job.Attempt, from start: Double, to end: Double, _ since: (Timestamp) -> Double
+        of measured: MeasuredAttempt, from start: Double, to end: Double, _ since: (Timestamp) -> Double
     ) -> [Line] {
-        let metrics = JobDetailPage.parse(attempt.metrics)
-        let waterfall = Waterfall(metrics: metrics)
-        let transfers = metrics?.elements ?? []
-        guard !waterfall.rows.isEmpty else {
-            return [Line(title: "Attempt \(attempt.number)", bars: [Bar(kind: .working, start: start, end: end)])]
-        }
+        let number = measured.attempt.number
+        let waterfall = measured.waterfall
+        guard !waterfall.rows.isEmpty else { return [line(of: number, from: start, to: end)] }
         let offset = max(start, waterfall.began.map(since) ?? start)
-        return zip(transfers, waterfall.rows).map { transfer, row in
+        return zip(measured.transfers, waterfall.rows).suffix(maximumRows).map { transfer, row in
             let status = transfer.member("status")?.integer.map { "\($0)" } ?? "no response"
             let url = VisibleText.cut(transfer.member("url")?.text ?? "")
             let whole = Bar(kind: .working, start: offset + row.start, end: offset + row.end)
             let phases = row.bars.map {
                 Bar(kind: .phase($0.phase), start: offset + $0.start, end: offset + $0.end)
             }
-            return Line(title: "\(attempt.number) · \(status) \(url)", bars: phases.isEmpty ? [whole] : phases)
+            return Line(title: "\(number) · \(status) \(url)", bars: phases.isEmpty ? [whole] : phases)
         }
     }
 
     // MARK: Drawing
+
+    /// The lines as markup, which a template would take longer for.
+    var markup: String {
+        var markup = ""
+        for row in rows {
+            let title = MarkupEscape().escapeText(row.title)
+            markup += "<div class=\"line\"><span class=\"what\" title=\"\(title)\">\(title)</span>"
+            markup += "<span class=\"hint\">\(row.duration)</span>\(row.chart)</div>\n"
+        }
+        return markup
+    }
 
     private static func ruler(_ scale: TimeScale) -> String {
         let marks = scale.ticks.map { tick in

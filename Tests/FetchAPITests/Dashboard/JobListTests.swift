@@ -23,7 +23,7 @@ import Testing
     }
 
     private static func ids(_ page: TestAnswer) -> [String] {
-        page.text.matches(of: /<tr>.*?href="\/dashboard\/jobs\/(job_\w+)"/).map { String($0.1) }
+        page.text.matches(of: /<tr>.*?href="\/dashboard\/jobs\/(job_\w+)[?"]/).map { String($0.1) }
     }
 
     private static func link(_ kind: String, in page: TestAnswer) -> String? {
@@ -127,6 +127,48 @@ import Testing
             #expect(rows.first == "id,state,createdAt,finishedAt,method,url,status,error")
             #expect(rows.dropFirst().map { String($0.prefix { $0 != "," }) } == ids)
             #expect(try await browser.get("/dashboard/jobs/export?q=x").status == .badRequest)
+        }
+    }
+
+    @Test func `an operator lists another tenant's jobs and reads them, and changes nothing`() async throws {
+        let server = try await TestServer()
+        let other = Tenant.ID(rawValue: 2)
+        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://theirs.example/"}}"#.utf8))
+        let jobs = (0..<60).map { _ in NewJob(tenant: other, spec: spec) }
+        _ = try await server.jobs.enqueue(jobs)
+        let body = JobPageTests.body(Array("canary".utf8), "text/plain")
+        for job in jobs { server.jobs.finish(job.id, .failed, body: body) }
+        try await Self.add(server)
+        try await DashboardScreenTests.test(server) { browser in
+            #expect(try await browser.get("/dashboard/jobs").text.contains(#"name="tenant""#))
+            #expect(!(try await browser.get("/dashboard/jobs?tenant=&q=").text.contains("theirs.example")))
+            let page = try await browser.get("/dashboard/jobs?tenant=crawler&q=state:failed")
+            #expect(page.text.contains("You look at the tenant crawler") && Self.ids(page).count == 50)
+            #expect(!page.text.contains("checkbox") && !page.text.contains("New job"))
+            let older = try await browser.get(try #require(Self.link("next", in: page)))
+            #expect(Self.ids(older).count == 10 && !older.text.contains("a.example/"))
+            let one = "/dashboard/jobs/\(jobs[0].id)"
+            let named = try await browser.get("/dashboard/jobs?tenant=crawler&q=\(jobs[0].id)")
+            #expect(named.headers[.location] == "\(one)?tenant=crawler")
+            let job = try await browser.get("\(one)?tenant=crawler")
+            #expect(job.text.contains("You look at the tenant crawler") && job.text.contains("theirs.example"))
+            #expect(!job.text.contains("canary") && !job.text.contains("\(one)/retry") && !job.text.contains("Delete…"))
+            let json = try #require(job.text.firstMatch(of: /href="([^"]+\/json[^"]*)"/)).1
+            #expect(try await browser.get(String(json)).text.contains("theirs.example"))
+            let export = try await browser.get("/dashboard/jobs/export?form=csv&q=&tenant=crawler")
+            #expect(export.text.split(separator: "\r\n").count == 61)
+            let token = try DashboardTests.Browser.token(in: job)
+            #expect(try await browser.post("\(one)/retry", "token=\(token)").status == .notFound)
+            #expect(try await browser.get(one).status == .notFound)
+            #expect(try await browser.get("\(one)/body?tenant=crawler").status == .notFound)
+            let noted = server.audit.all.filter { $0.action == AuditAction.readAsOperator.rawValue }.map(\.object)
+            #expect(noted.contains("/dashboard/jobs of crawler") && noted.contains("\(one) of crawler"))
+        }
+        try await DashboardScreenTests.test(server, as: .operator) { browser in
+            for path in ["jobs", "jobs/\(jobs[0].id)", "jobs/export"] {
+                let refused = try await browser.get("/dashboard/\(path)?tenant=crawler")
+                #expect(refused.status == .forbidden && !refused.text.contains("theirs.example"))
+            }
         }
     }
 

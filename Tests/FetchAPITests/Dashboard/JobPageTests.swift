@@ -17,7 +17,7 @@ import Testing
 
     private static let plain = #"{"request":{"url":"https://a.example/"}}"#
 
-    private static func body(_ bytes: [UInt8], _ type: String?) -> StoredBody {
+    static func body(_ bytes: [UInt8], _ type: String?) -> StoredBody {
         StoredBody(
             location: .inline(bytes), bytes: Int64(bytes.count), digest: SHA256Digest(of: bytes), contentType: type)
     }
@@ -128,6 +128,34 @@ import Testing
             let page = try await browser.get("/dashboard/jobs/\(id)").text
             #expect(page.components(separatedBy: "<dt>CN=a.example</dt>").count == 2)
             #expect(page.contains("issued by CN=&lt;b&gt;ca&lt;/b&gt;") && page.contains("<dd>sid, &lt;i&gt;</dd>"))
+        }
+    }
+
+    @Test func `the last attempts are shown whole, earlier ones as a line each and in the JSON`() async throws {
+        try await DashboardTests.test(try await TestServer()) { browser, server in
+            let id = try await Self.enqueue(server, Self.plain)
+            let start = Timestamp.now
+            let metrics = RawJSON(
+                Array(
+                    #"""
+                    [{"url":"https://a.example/<b>","status":503,"connect":[0,0.1],"request":[0.1,0.1],
+                      "response":[0.2,0.3],"duration":0.3}]
+                    """#.utf8))
+            server.jobs.change(id) { job in
+                job.attempts = (1...14).map { number in
+                    Job.Attempt(
+                        number: number, startedAt: start.advanced(by: .seconds(number * 2)),
+                        finishedAt: start.advanced(by: .seconds(number * 2 + 1)), state: .failed, errorName: nil,
+                        metrics: metrics)
+                }
+            }
+            server.jobs.finish(id, .failed)
+            let page = try await browser.get("/dashboard/jobs/\(id)").text
+            #expect(page.contains(#"<a href="/dashboard/jobs/\#(id)/json">4 earlier attempts</a>"#))
+            #expect(page.contains(">Attempt 4</span>") && !page.contains(">Attempt 5</span>"))
+            #expect(page.contains(">5 · 503 https://a.example/&lt;b&gt;</span>") && !page.contains("<b>"))
+            #expect(page.contains("<h3>Attempt 14</h3>") && !page.contains("<h3>Attempt 4</h3>"))
+            #expect(page.contains("<dt>First byte</dt><dd>100.0 ms</dd>"))
         }
     }
 

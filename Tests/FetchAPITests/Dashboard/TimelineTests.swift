@@ -35,7 +35,7 @@ import Testing
             """#
         let job = Self.job(
             .failed, [Self.attempt(1, 2...3, next: 5, metrics: metrics), Self.attempt(2, 5.5...6)])
-        let timeline = Timeline(job, due: Self.time(1), now: Self.time(9))
+        let timeline = Timeline(job, MeasuredAttempt.last(10, of: job), due: Self.time(1), now: Self.time(9))
         #expect(
             timeline.rows.map(\.title) == [
                 "Waiting", "1 · 302 https://a.example/", "1 · no response https://b.example/", "Waiting for attempt 2",
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `a wait of hours does not hide the work`() throws {
         let job = Self.job(.failed, [Self.attempt(1, 7200...7201)])
-        let timeline = Timeline(job, due: Self.start, now: Self.time(9000))
+        let timeline = Timeline(job, MeasuredAttempt.last(10, of: job), due: Self.start, now: Self.time(9000))
         #expect(timeline.ruler.contains("⋯ 2 h"))
         let scale = TimeScale(work: [7200...7201], end: 7201)
         #expect(scale.place(of: 0) == 0 && scale.place(of: 7201) == 1)
@@ -63,17 +63,17 @@ import Testing
 
     @Test func `a job that was tried again by hand has not waited for a slot since its end`() {
         let job = Self.job(.failed, [Self.attempt(1, 0...1), Self.attempt(2, 60...61)])
-        let timeline = Timeline(job, due: Self.start, now: Self.time(100))
+        let timeline = Timeline(job, MeasuredAttempt.last(10, of: job), due: Self.start, now: Self.time(100))
         #expect(Self.kinds(timeline) == ["ended", "working"])
     }
 
     @Test func `a job that runs is drawn until now`() {
         var job = Self.job(.running, [])
         job.startedAt = Self.time(1)
-        let timeline = Timeline(job, due: Self.start, now: Self.time(4))
+        let timeline = Timeline(job, MeasuredAttempt.last(10, of: job), due: Self.start, now: Self.time(4))
         #expect(timeline.rows.map(\.title) == ["Waiting", "Attempt 1"])
         #expect(timeline.rows.map(\.duration) == ["1.0 s", "3.0 s"])
-        let waiting = Timeline(Self.job(.queued, []), due: Self.start, now: Self.time(4))
+        let waiting = Timeline(Self.job(.queued, []), [], due: Self.start, now: Self.time(4))
         #expect(waiting.rows.map(\.duration) == ["4.0 s"])
     }
 
@@ -93,6 +93,6 @@ import Testing
             + Array(repeating: #"{"url":"https://a.example/","duration":1}"#, count: 500)
             .joined(separator: ",") + "]"
         let job = Self.job(.failed, [Self.attempt(1, 0...1, metrics: metrics)])
-        #expect(Timeline(job, due: Self.start, now: Self.time(1)).rows.count == 40)
+        #expect(Timeline(job, MeasuredAttempt.last(10, of: job), due: Self.start, now: Self.time(1)).rows.count == 40)
     }
 }

@@ -158,7 +158,7 @@ extension JobSearch {
     }
 
     /// The list of the jobs that match a filter.
-    static func path(_ filter: JobFilter, _ more: [(name: String, value: String?)] = []) -> String {
+    static func path(_ filter: JobFilter, _ more: (name: String, value: String?)...) -> String {
         let text = text(filter)
         return DashboardView.address(DashboardRoutes.jobsPath, [("q", text.isEmpty ? nil : text)] + more)
     }

@@ -1,4 +1,5 @@
 import FetchJobs
+import Mustache
 
 /// Everything that is known of one job.
 struct JobDetailPage {
@@ -37,7 +38,28 @@ struct JobDetailPage {
     static let maximumAttempts = 10
     static let maximumDeliveries = 10
 
+    /// What the page shows beside what the job says itself.
+    struct Content: Sendable {
+        let view: DashboardView
+        let frame: PageFrame
+        var preview: BodyPreview?
+        /// The last messages about the job; nil when there are none.
+        var deliveries: SheetPage.Table?
+        var progress: JobProgress?
+        var verbs: [JobActionRoutes.Action] = []
+        var canDelete = false
+        /// Whether it may be submitted anew with changes.
+        var canSubmit = false
+        let now: Timestamp
+    }
+
     let frame: PageFrame
+    /// Whose job it is, where that is another tenant's.
+    let notice: String?
+    /// The path of the page, below which its files are.
+    let path: String
+    /// The parameter that files of another tenant's job are asked for with.
+    let query: String
     let id: String
     let state: String
     let method: String
@@ -46,14 +68,14 @@ struct JobDetailPage {
     let progress: ProgressText?
     let actions: [Action]
     let canDelete: Bool
-    /// Whether it may be submitted anew with changes.
     let canSubmit: Bool
     let facts: [Fact]
     let history: [Step]
     let error: [Fact]
     let hasError: Bool
     let ruler: String
-    let rows: [Timeline.Row]
+    /// The lines of the drawing, as markup.
+    let rows: String
     let hasRows: Bool
     let legend: [Fact]
     let attempts: [Attempt]
@@ -64,6 +86,8 @@ struct JobDetailPage {
     let sections: [Section]
     let deliveries: SheetPage.Table?
     let bodySize: String?
+    /// Where the body is; nil of another tenant's job, and when there is none.
+    let bodyPath: String?
     let text: String?
     let textNote: String?
     let isImage: Bool
@@ -71,42 +95,44 @@ struct JobDetailPage {
     let curl: String
     let command: String
 
-    init(
-        _ job: Job, preview: BodyPreview?, deliveries: SheetPage.Table?, progress: JobProgress?,
-        verbs: [JobActionRoutes.Action], canDelete: Bool, canSubmit: Bool, frame: PageFrame, now: Timestamp
-    ) {
+    init(_ job: Job, _ content: Content) {
         let spec = Self.parse(job.spec)
         let request = spec?.member("request")
         let response = Self.parse(job.response)
-        self.frame = frame
+        let measured = MeasuredAttempt.last(Self.maximumAttempts, of: job)
+        frame = content.frame
+        notice = DashboardRoutes.notice(content.view)
+        path = "\(DashboardRoutes.jobsPath)/\(job.id)"
+        query = String(content.view.job(job.id).dropFirst(path.utf8.count))
         id = job.id.description
         state = job.state.rawValue
         method = request?.member("method")?.text ?? "GET"
         url = VisibleText.cut(request?.member("url")?.text ?? "")
-        isLive = !job.state.isFinal
-        self.progress = progress.map(ProgressText.init)
-        actions = verbs.map { Action(name: $0.rawValue, title: $0.title, hint: $0.effect) }
-        self.canDelete = canDelete
-        self.canSubmit = canSubmit
+        isLive = !job.state.isFinal && content.view.isOwn
+        progress = content.progress.map(ProgressText.init)
+        actions = content.verbs.map { Action(name: $0.rawValue, title: $0.title, hint: $0.effect) }
+        canDelete = content.canDelete
+        canSubmit = content.canSubmit
         facts = Self.facts(job, spec: spec, response: response)
         history = Self.history(job, spec)
         error = Self.members(Self.parse(job.error))
         hasError = !error.isEmpty
-        let timeline = Timeline(job, due: Self.due(job, spec), now: now)
+        let timeline = Timeline(job, measured, due: Self.due(job, spec), now: content.now)
         ruler = timeline.ruler
-        rows = timeline.rows
+        rows = timeline.markup
         hasRows = !rows.isEmpty
         legend = timeline.kinds.map { Fact(name: $0.name, value: $0.title) }
         attempts = job.attempts.suffix(Self.maximumAttempts).map(Self.attempt)
         hasAttempts = !attempts.isEmpty
         let hidden = job.attempts.count - attempts.count
-        earlierAttempts = hidden > 0 ? "\(hidden) earlier attempts are not shown; the JSON has them." : nil
-        hops = JobHops(job, method: method).hops
+        earlierAttempts = hidden > 0 ? (hidden == 1 ? "1 earlier attempt" : "\(hidden) earlier attempts") : nil
+        hops = JobHops(job, measured, method: method).hops
         hasHops = !hops.isEmpty
-        sections = Self.sections(job, request, response)
-        self.deliveries = deliveries
+        sections = Self.sections(job, request, response, measured.last?.transfers ?? [])
+        deliveries = content.deliveries
         bodySize = job.body.map { "\(Figure.bytes($0.bytes)) (\($0.bytes) bytes), \($0.digest.field)" }
-        (text, textNote, isImage, bytes) = Self.parts(of: preview)
+        bodyPath = job.body != nil && content.view.isOwn ? "\(path)/body" : nil
+        (text, textNote, isImage, bytes) = Self.parts(of: content.preview)
         let commands = RequestCommands(spec)
         curl = commands.curl
         command = commands.fetchd
@@ -182,9 +208,10 @@ struct JobDetailPage {
 
     // MARK: Exchange
 
-    private static func sections(_ job: Job, _ request: JSONValue?, _ response: JSONValue?) -> [Section] {
-        let transfers = parse(job.attempts.last?.metrics)?.elements ?? []
-        return [
+    private static func sections(
+        _ job: Job, _ request: JSONValue?, _ response: JSONValue?, _ transfers: [JSONValue]
+    ) -> [Section] {
+        [
             Section(id: "redirects", title: "Redirects", hint: nil, facts: redirects(job)),
             Section(
                 id: "challenges", title: "Challenges", hint: "What was answered, and to whom.", facts: challenges(job)),
@@ -289,5 +316,109 @@ struct JobDetailPage {
     static func parse(_ json: RawJSON?) -> JSONValue? {
         // JSON that cannot be read counts as absent: the page shows the rest.
         json.flatMap { try? JSONParser.parse($0.bytes) }
+    }
+}
+
+extension JobDetailPage: MustacheParent {
+    func child(named name: String) -> Any? { head(name) ?? story(name) ?? body(name) }
+
+    private func head(_ name: String) -> Any? {
+        switch name {
+        case "frame": frame
+        case "notice": Shown.of(notice)
+        case "path": path
+        case "query": query
+        case "id": id
+        case "state": state
+        case "method": method
+        case "url": url
+        case "isLive": isLive
+        case "progress": Shown.of(progress)
+        case "actions": actions
+        case "canDelete": canDelete
+        case "canSubmit": canSubmit
+        default: nil
+        }
+    }
+
+    private func story(_ name: String) -> Any? {
+        switch name {
+        case "facts": Fact.markup(facts)
+        case "history": history
+        case "error": Fact.markup(error)
+        case "hasError": hasError
+        case "ruler": ruler
+        case "rows": rows
+        case "hasRows": hasRows
+        case "legend": legend
+        case "attempts": attempts
+        case "hasAttempts": hasAttempts
+        case "earlierAttempts": Shown.of(earlierAttempts)
+        case "hops": hops
+        case "hasHops": hasHops
+        case "sections": sections
+        default: nil
+        }
+    }
+
+    private func body(_ name: String) -> Any? {
+        switch name {
+        case "deliveries": Shown.of(deliveries)
+        case "bodySize": Shown.of(bodySize)
+        case "bodyPath": Shown.of(bodyPath)
+        case "text": Shown.of(text)
+        case "textNote": Shown.of(textNote)
+        case "isImage": isImage
+        case "bytes": Shown.of(bytes)
+        case "curl": curl
+        case "command": command
+        default: nil
+        }
+    }
+}
+
+extension JobDetailPage.Step: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "title": title
+        case "at": at
+        case "note": Shown.of(note)
+        default: nil
+        }
+    }
+}
+
+extension JobDetailPage.Attempt: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "number": number
+        case "facts": Fact.markup(facts)
+        case "decisions": decisions
+        case "hasDecisions": hasDecisions
+        default: nil
+        }
+    }
+}
+
+extension JobDetailPage.Section: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "id": id
+        case "title": title
+        case "hint": Shown.of(hint)
+        case "facts": Fact.markup(facts)
+        default: nil
+        }
+    }
+}
+
+extension JobDetailPage.Action: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "name": self.name
+        case "title": title
+        case "hint": hint
+        default: nil
+        }
     }
 }

@@ -1,13 +1,24 @@
 import FetchJobs
+import Mustache
 
 /// The exchanges of a job's attempts with origins, as they were measured.
 struct JobHops {
     /// One exchange.
-    struct Hop {
+    struct Hop: MustacheParent {
         let title: String
         let url: String
         let status: String
         let facts: [Fact]
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "title": title
+            case "url": url
+            case "status": status
+            case "facts": Fact.markup(facts)
+            default: nil
+            }
+        }
     }
 
     private static let maximumHops = 20
@@ -15,19 +26,24 @@ struct JobHops {
     /// The last ones.
     let hops: [Hop]
 
-    /// - Parameter method: The method of the job's request.
-    init(_ job: Job, method: String) {
+    /// - Parameters:
+    ///   - attempts: The attempts whose exchanges are shown.
+    ///   - method: The method of the job's request.
+    init(_ job: Job, _ attempts: [MeasuredAttempt], method: String) {
         let redirects = JobDetailPage.parse(job.redirects)?.elements ?? []
         let last = job.attempts.last?.number
-        hops = job.attempts.suffix(JobDetailPage.maximumAttempts)
-            .flatMap { Self.hops(of: $0, method, $0.number == last ? redirects : []) }.suffix(Self.maximumHops)
+        var hops: [Hop] = []
+        for attempt in attempts.reversed() where hops.count < Self.maximumHops {
+            let followed = attempt.attempt.number == last ? redirects : []
+            hops = Self.hops(of: attempt, method, followed).suffix(Self.maximumHops - hops.count) + hops
+        }
+        self.hops = hops
     }
 
-    private static func hops(of attempt: Job.Attempt, _ first: String, _ redirects: [JSONValue]) -> [Hop] {
-        let metrics = JobDetailPage.parse(attempt.metrics)
+    private static func hops(of attempt: MeasuredAttempt, _ first: String, _ redirects: [JSONValue]) -> [Hop] {
         var method = first
         var targets = redirects.makeIterator()
-        return zip(metrics?.elements ?? [], Waterfall(metrics: metrics).rows).enumerated().map { index, pair in
+        return zip(attempt.transfers, attempt.waterfall.rows).enumerated().map { index, pair in
             let (transfer, row) = pair
             let status = transfer.member("status")?.integer
             defer {
@@ -36,7 +52,7 @@ struct JobHops {
                 }
             }
             return Hop(
-                title: "Attempt \(attempt.number), hop \(index + 1), \(Waterfall.show(row.end - row.start))",
+                title: "Attempt \(attempt.attempt.number), hop \(index + 1), \(Waterfall.show(row.end - row.start))",
                 url: VisibleText.cut("\(method) \(transfer.member("url")?.text ?? "")"),
                 status: status.map { "\($0)" } ?? "no response", facts: facts(of: transfer, row))
         }
@@ -45,14 +61,16 @@ struct JobHops {
     /// The phases in numbers, then all that the engine measured beside them, in words.
     private static func facts(of transfer: JSONValue, _ row: Waterfall.Row) -> [Fact] {
         let phases = row.bars.map { Fact(name: $0.phase.title, value: Waterfall.show($0.end - $0.start)) }
-        let drawn = Set(
-            Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration", "certificates", "cookies"])
         let cookies = (transfer.member("cookies")?.elements ?? []).map(\.shown).joined(separator: ", ")
         return phases + (cookies.isEmpty ? [] : [Fact(name: "Cookies sent", value: VisibleText.cut(cookies))])
             + JobDetailPage.members(transfer, without: drawn).map {
                 Fact(name: names[$0.name] ?? $0.name, value: $0.value)
             }
     }
+
+    /// What is drawn, or shown elsewhere.
+    private static let drawn = Set(
+        Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration", "certificates", "cookies"])
 
     /// The words for what the engine measures.
     private static let names = [

@@ -1,4 +1,5 @@
 import FetchJobs
+import Mustache
 
 /// A page of a list of jobs.
 struct JobListPage {
@@ -16,6 +17,8 @@ struct JobListPage {
     let search: String
     /// Why that is not understood.
     let fault: String?
+    /// The field in which operators choose a tenant; none for everyone else.
+    let fields: [SheetPage.Field]
     let words: [Fact]
     let completions: [String]
     let views: [View]
@@ -32,8 +35,22 @@ struct JobListPage {
     let maySubmit: Bool
     let verbs: [Fact]
     let exports: [Fact]
-    /// What an action has done.
+    /// Whose jobs these are, where they are another tenant's, or what an action has done.
     let notice: String?
+
+    /// Who looks at a list, and how.
+    struct Visit {
+        let view: DashboardView
+        /// The field in which operators choose a tenant.
+        var fields: [SheetPage.Field] = []
+        /// Whether the visitor may change jobs.
+        var mayAct = false
+        /// Whether the visitor may submit jobs.
+        var maySubmit = false
+        var notice: String?
+        let frame: PageFrame
+        let now: Timestamp
+    }
 
     /// A part of the list, as the store gave it.
     struct Part {
@@ -44,41 +61,39 @@ struct JobListPage {
         let older: JobCursor?
     }
 
-    init(
-        _ part: Part, _ filter: JobFilter, mayAct: Bool, maySubmit: Bool, notice: String? = nil, frame: PageFrame,
-        now: Timestamp
-    ) {
-        self.init(search: JobSearch.text(filter), fault: nil, filter, part, mayAct, maySubmit, notice, frame, now)
+    init(_ part: Part, _ filter: JobFilter, _ visit: Visit) {
+        self.init(search: JobSearch.text(filter), fault: nil, filter, part, visit)
     }
 
     /// The page for a filter that is not understood.
-    init(_ search: String, _ fault: JobSearch.Fault, frame: PageFrame, now: Timestamp) {
-        self.init(search: search, fault: fault.message, JobFilter(), nil, false, false, nil, frame, now)
+    init(_ search: String, _ fault: JobSearch.Fault, _ visit: Visit) {
+        self.init(search: search, fault: fault.message, JobFilter(), nil, visit)
     }
 
-    private init(
-        search: String, fault: String?, _ filter: JobFilter, _ part: Part?, _ mayAct: Bool, _ maySubmit: Bool,
-        _ notice: String?, _ frame: PageFrame, _ now: Timestamp
-    ) {
-        self.frame = frame
+    private init(search: String, fault: String?, _ filter: JobFilter, _ part: Part?, _ visit: Visit) {
+        let view = visit.view
+        frame = visit.frame
         self.search = search
         self.fault = fault
-        self.notice = notice
+        notice = visit.notice
+        fields = visit.fields
         words = JobSearch.words.map { Fact(name: "\($0.name):", value: $0.example) }
         completions = Self.completions(of: filter)
-        views = Self.views(of: filter, isUnderstood: fault == nil)
+        views = Self.views(of: filter, isUnderstood: fault == nil, view)
         count = part.map { Self.count($0.count) } ?? ""
-        jobs = part?.jobs.map { JobRow($0, progress: part?.progress[$0.id], now: now) } ?? []
+        jobs = part?.jobs.map { JobRow($0, progress: part?.progress[$0.id], view: view, now: visit.now) } ?? []
         isEmpty = jobs.isEmpty
         isLive = part?.jobs.contains { !$0.state.isFinal } ?? false
-        newer = part?.newer.map { JobSearch.path(filter, [("newer", $0.text)]) }
-        older = part?.older.map { JobSearch.path(filter, [("cursor", $0.text)]) }
-        self.mayAct = mayAct && part?.jobs.isEmpty == false
-        self.maySubmit = maySubmit
+        newer = part?.newer.map { JobSearch.path(filter, ("newer", $0.text), view.parameter) }
+        older = part?.older.map { JobSearch.path(filter, ("cursor", $0.text), view.parameter) }
+        mayAct = visit.mayAct && part?.jobs.isEmpty == false
+        maySubmit = visit.maySubmit
         verbs = JobActionRoutes.Action.onPages.map { Fact(name: $0.rawValue, value: $0.title) }
-        let query = Query.text([("q", search.isEmpty ? nil : search)])
-        exports = ["ndjson", "csv"].map {
-            Fact(name: $0.uppercased(), value: "/dashboard/jobs/export?form=\($0)\(query)")
+        let query: [(name: String, value: String?)] = [("q", search.isEmpty ? nil : search), view.parameter]
+        exports = ["ndjson", "csv"].map { form in
+            Fact(
+                name: form.uppercased(),
+                value: DashboardView.address(DashboardRoutes.exportPath, [("form", form)] + query))
         }
     }
 
@@ -88,12 +103,13 @@ struct JobListPage {
     }
 
     /// The filter with another state, or with another class of answers.
-    private static func views(of filter: JobFilter, isUnderstood: Bool) -> [View] {
+    private static func views(of filter: JobFilter, isUnderstood: Bool, _ shown: DashboardView) -> [View] {
         func view(_ title: String, _ change: (inout JobFilter) -> Void) -> View {
             var other = filter
             (other.state, other.status) = (nil, nil)
             change(&other)
-            return View(title: title, href: JobSearch.path(other), isCurrent: isUnderstood && other == filter)
+            return View(
+                title: title, href: JobSearch.path(other, shown.parameter), isCurrent: isUnderstood && other == filter)
         }
         return [view("all") { _ in }] + JobState.allCases.map { state in view(state.rawValue) { $0.state = state } }
             + [4, 5].map(StatusFilter.init(class:)).map { status in view("answered \(status)") { $0.status = status } }
@@ -107,6 +123,43 @@ struct JobListPage {
         let others = ["error:", "host:", "label:", "session:", "group:", "schedule:", "after:", "before:"]
         let text = JobSearch.text(filter)
         return (states + kinds + statuses + others).map { text.isEmpty ? $0 : "\(text) \($0)" }
+    }
+}
+
+extension JobListPage: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "frame": frame
+        case "search": search
+        case "fault": Shown.of(fault)
+        case "fields": fields
+        case "words": words
+        case "completions": completions
+        case "views": views
+        case "count": count
+        case "jobs": jobs
+        case "isEmpty": isEmpty
+        case "isLive": isLive
+        case "newer": Shown.of(newer)
+        case "older": Shown.of(older)
+        case "mayAct": mayAct
+        case "maySubmit": maySubmit
+        case "verbs": verbs
+        case "exports": exports
+        case "notice": Shown.of(notice)
+        default: nil
+        }
+    }
+}
+
+extension JobListPage.View: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "title": title
+        case "href": href
+        case "isCurrent": isCurrent
+        default: nil
+        }
     }
 }
 

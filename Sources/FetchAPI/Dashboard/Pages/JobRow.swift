@@ -1,4 +1,5 @@
 import FetchJobs
+import Mustache
 
 /// One line in a list of jobs.
 struct JobRow {
@@ -14,8 +15,8 @@ struct JobRow {
     /// How far its transfer is; nil when it does not run here.
     let progress: ProgressText?
 
-    init(_ job: JobSummary, progress: JobProgress? = nil, now: Timestamp) {
-        href = "/dashboard/jobs/\(job.id)"
+    init(_ job: JobSummary, progress: JobProgress? = nil, view: DashboardView, now: Timestamp) {
+        href = view.job(job.id)
         id = job.id.description
         state = job.state.rawValue
         method = job.method
@@ -46,6 +47,45 @@ struct ProgressText {
             Part(bytes: progress.bytesReceived, of: max($0, 1), total: Figure.bytes($0))
         }
         speed = Figure.bytesPerSecond(progress.bytesPerSecond)
+    }
+}
+
+extension JobRow: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "href": href
+        case "id": id
+        case "state": state
+        case "method": method
+        case "url": url
+        case "result": result
+        case "createdAt": createdAt
+        case "age": age
+        case "progress": Shown.of(progress)
+        default: nil
+        }
+    }
+}
+
+extension ProgressText: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "received": received
+        case "part": Shown.of(part)
+        case "speed": speed
+        default: nil
+        }
+    }
+}
+
+extension ProgressText.Part: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "bytes": bytes
+        case "of": of
+        case "total": total
+        default: nil
+        }
     }
 }
 

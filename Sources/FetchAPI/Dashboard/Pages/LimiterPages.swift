@@ -144,9 +144,9 @@ enum LimiterPages {
             return [
                 SheetPage.Cell(.code(host.host, to: jobs)), SheetPage.Cell(.number("\(host.jobs)", to: jobs)),
                 SheetPage.Cell(
-                    .number("\(host.failed)", to: host.failed > 0 ? jobs.map { "\($0)&state=failed" } : nil)),
+                    .number("\(host.failed)", to: host.failed > 0 ? "\(jobs)&state=failed" : nil)),
                 SheetPage.Cell(
-                    .number("\(host.refused)", to: host.refused > 0 ? jobs.map { "\($0)&status=5xx" } : nil)),
+                    .number("\(host.refused)", to: host.refused > 0 ? "\(jobs)&status=5xx" : nil)),
                 SheetPage.Cell(.number(host.median ?? "–")), SheetPage.Cell(.number(host.slowest ?? "–")),
                 SheetPage.Cell(.time(host.last, now: now)), SheetPage.Cell(forms: forms),
             ]

@@ -256,7 +256,7 @@ extension OverviewPage {
                 SheetPage.Cell(.code(cause.error)), SheetPage.Cell(.text(cause.host ?? "–")),
                 SheetPage.Cell(.number(count, to: view.jobs(filter[0], filter[1]))),
                 SheetPage.Cell(.time(jobs.map(\.finishedAt).max() ?? now, now: now)),
-                SheetPage.Cell(jobs.first.flatMap { job in view.job(job.id).map { .code("\(job.id)", to: $0) } }),
+                SheetPage.Cell(jobs.first.map { .code("\($0.id)", to: view.job($0.id)) }),
             ]
         }
         return SheetPage.Section(
@@ -292,8 +292,9 @@ extension OverviewPage {
                 SheetPage.Cell(.text(limiter.address.key)), SheetPage.Cell(.text(limiter.openCircuit?.reason)),
                 SheetPage.Cell(limiter.openCircuit.map { .time($0.until, now: now) }),
                 SheetPage.Cell(
-                    view.jobs(("host", limiter.address.key), ("state", JobState.queued.rawValue))
-                        .map { .link("Jobs that wait", to: $0) }),
+                    .link(
+                        "Jobs that wait",
+                        to: view.jobs(("host", limiter.address.key), ("state", JobState.queued.rawValue)))),
             ]
         }
         let cut = rows.count == JobFigures.maximumCircuits ? "The \(rows.count) that wait longest." : nil
@@ -312,7 +313,7 @@ extension OverviewPage {
     private static func failures(_ content: Content, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Section {
         let rows = content.failures.map { job in
             [
-                SheetPage.Cell(view.job(job.id).map { .code("\(job.id)", to: $0) } ?? .code("\(job.id)")),
+                SheetPage.Cell(.code("\(job.id)", to: view.job(job.id))),
                 SheetPage.Cell(.text(job.errorName ?? job.status.map { "\($0)" })),
                 SheetPage.Cell(.code("\(job.method) \(job.url)")), SheetPage.Cell(.time(job.createdAt, now: now)),
             ]

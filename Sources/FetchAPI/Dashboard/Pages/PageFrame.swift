@@ -1,5 +1,6 @@
 import FetchJobs
 import Hummingbird
+import Mustache
 
 /// The frame around the content of every page.
 struct PageFrame {
@@ -40,10 +41,56 @@ extension PageFrame {
     }
 }
 
+extension PageFrame: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "title": title
+        case "formToken": Shown.of(formToken)
+        case "role": Shown.of(role)
+        case "path": path
+        case "theme": Shown.of(theme)
+        case "themes": themes
+        case "sections": sections
+        default: nil
+        }
+    }
+}
+
+extension PageFrame.ThemeButton: MustacheParent {
+    func child(named name: String) -> Any? {
+        switch name {
+        case "name": self.name
+        case "title": title
+        case "pressed": pressed
+        default: nil
+        }
+    }
+}
+
 /// A name and its value.
-struct Fact {
+struct Fact: MustacheParent {
     let name: String
     let value: String
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "name": self.name
+        case "value": value
+        default: nil
+        }
+    }
+
+    /// Lines of a list of facts.
+    ///
+    /// A page has hundreds of them, and a template takes longer for one than this for ten.
+    static func markup(_ facts: [Fact]) -> String {
+        var markup = ""
+        for fact in facts {
+            markup += "<div><dt>\(MarkupEscape().escapeText(fact.name))</dt>"
+            markup += "<dd>\(MarkupEscape().escapeText(fact.value))</dd></div>\n"
+        }
+        return markup
+    }
 }
 
 struct SignInPage {

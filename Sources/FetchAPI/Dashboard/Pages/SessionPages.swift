@@ -50,7 +50,7 @@ enum SessionPages {
             (view.href(CachePages.path, ("session", session.id.name)), "Cached answers"),
         ]
         var links = SheetPage.Cell()
-        links.lines = lists.compactMap { href, title in href.map { .link(title, to: $0) } }
+        links.lines = lists.map { href, title in .link(title, to: href) }
         return [
             .init(facts: .init(facts: facts(session)), forms: forms(session, view)),
             .init(table: .init("Lists of the session", ["What it has"], [[links]])),

@@ -96,12 +96,6 @@ struct SheetPage {
 
 // Tables have thousands of parts; they are asked for them by name, and not by reflection, which is slow.
 
-/// A part of a page as a template asks for it.
-private enum Shown {
-    /// A part that is not there is false: for nil a template would go on to look in all that is around it.
-    static func of(_ part: Any?) -> Any { part ?? false }
-}
-
 extension SheetPage.Section: MustacheParent {
     func child(named name: String) -> Any? {
         switch name {
