@@ -226,6 +226,44 @@ import Testing
             try await ProgramEnd.of(["completions", "install"], ["HOME": directory.path, "SHELL": "sh"]).status == 78)
     }
 
+    @Test func `every command has a manual page, which man, groff and mandoc read without a warning`() async throws {
+        let directory = try TemporaryDirectory()
+        let environment = ["HOME": directory.path, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        let end = try await ProgramEnd.of(["man", "install"], environment)
+        let pages = end.output.split(separator: "\n").map { String($0) }
+        #expect(end.status == 0 && pages.first == "\(directory.path)/.local/share/man/man1/fetchd.1", "\(end.errors)")
+        let names = Set(pages.map { ($0 as NSString).lastPathComponent })
+        #expect(names.isSuperset(of: ["fetchd-serve.1", "fetchd-jobs.1", "fetchd-jobs-ls.1", "fetchd-man-install.1"]))
+        #expect(!names.contains("fetchd-help.1") && !names.contains("fetchd-supervise-postgres.1"))
+        // The warnings of each are on standard output with the first, and on standard error with the others.
+        #expect(try await tool(["/usr/bin/mandoc", "-T", "lint", "-W", "warning"] + pages) == "")
+        #expect(try await tool(["/usr/bin/groff", "-man", "-Tutf8", "-ww", "-z"] + pages) == "")
+        for page in pages {
+            let shown = try await tool(["/usr/bin/man", "--warnings", "-l", page], environment)
+            #expect(shown.contains("\nNAME\n") && !shown.contains(": warning"), "\(page): \(shown)")
+        }
+
+        let shown = try await tool(
+            ["/usr/bin/man", "-M", "\(directory.path)/.local/share/man", "fetchd-get"],
+            environment.merging(["MANWIDTH": "200"]) { $1 })
+        #expect(shown.contains("       -o, --output file\n") && shown.contains("\nEXIT CODES\n"))
+        #expect(shown.contains("fetchd get -X PUT -H 'Content-Type: text/plain' -d @note https://example.com/n\n"))
+        #expect(shown.contains("sha256:… or sha512:…") && shown.contains("fetchd(1)"))
+        let serve = try await ProgramEnd.of(["man", "show", "serve"], environment)
+        #expect(serve.output.contains("\n.TP\n\\fBSERVER_PORT\\fR\n"))
+        let unknown = try await ProgramEnd.of(["man", "show", "jobs", "nothing"], environment)
+        #expect(unknown.status == 64 && unknown.errors.contains("There is no command \"jobs nothing\"."))
+    }
+
+    /// What a program says, on either way.
+    private func tool(_ command: [String], _ environment: [String: String]? = nil) async throws -> String {
+        try await onThread {
+            let program = try Program(command, environment: environment, readsOutput: true, readsErrors: true)
+            let output = program.output()
+            return output + program.errors()
+        }
+    }
+
     @Test func `the doctor finds a sound service sound, and says what is wrong of another`() async throws {
         try await ServiceProcess.Place.with(allowing: []) { place in
             let service = try await ServiceProcess.start(place, key: try await place.key())
