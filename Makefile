@@ -1,5 +1,5 @@
 # The few commands a person needs; each one is a script of the same name under scripts/.
-.PHONY: help demo test check bench bench-jobs bench-delegate bench-queue bench-dashboard bench-peers build clean
+.PHONY: help demo test check bench bench-jobs bench-delegate bench-queue bench-dashboard bench-peers bench-instructions build clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,11 @@ bench-dashboard: ## Measure the dashboard beside 10 million jobs; writes bench-d
 bench-peers: ## Measure the engine beside other clients; writes bench-peers.json (QUICK=1 for a short run)
 	@scripts/bench-peers $(if $(QUICK),--quick)
 
+bench-instructions: ## Count the instructions of a job and of a fetch, and whose they are; writes bench-instructions.json
+	@scripts/bench-instructions
+
 build: ## Build the release binary
 	@scripts/build-release
 
 clean: ## Remove everything a build made
-	rm -rf .build .venv bench.json bench-jobs.json bench-delegate.json bench-queue.json bench-dashboard.json bench-peers.json
+	rm -rf .build .venv bench.json bench-jobs.json bench-delegate.json bench-queue.json bench-dashboard.json bench-peers.json bench-instructions.json

@@ -3,8 +3,11 @@
     scripts/bench-instructions [--jobs N] [--fetches N] [--only jobs,engine] [--profile DIR] [--output FILE]
 
 The service runs under valgrind's callgrind beside an nginx and a PostgreSQL of its own, which do not. Its start and a
-first part of the jobs are not counted. A fetch is counted as the difference of two runs of one program, for the engine
-and for the loop in C. docs/PERFORMANCE.md explains each figure.
+first part of the jobs are not counted. The jobs of a batch are for so many hosts that none waits for a connection, and
+each batch waits for the one before: under valgrind no host answers fast enough, so that jobs would be put to a gate in
+the database, which costs as much again. A fetch is counted as the difference of two runs of one program, for the engine
+and for the loop in C. Valgrind gives up on the debug sections of a release binary, so that a copy without them runs.
+Beside the figures it prints where a job's instructions went (callgrind.py). docs/PERFORMANCE.md explains each figure.
 """
 import argparse
 import base64
@@ -13,6 +16,7 @@ import pathlib
 import shutil
 import tempfile
 
+import callgrind
 from binaries import build, engine_bench
 from database import Database
 from figures import Figures
@@ -24,10 +28,11 @@ BATCH = 100
 IN_FLIGHT = 8
 
 
-def total(folder):
-    """The instructions in the files that callgrind has written to a folder."""
-    lines = (line for file in folder.glob("callgrind.out.*") for line in open(file, encoding="utf-8", errors="replace"))
-    return sum(int(line.split()[1]) for line in lines if line.startswith("totals: "))
+def without_debug_sections(binary, scratch):
+    """A copy that valgrind can read; the names of functions stay."""
+    copy = scratch / f"{binary.name}-counted"
+    run(["strip", "--strip-debug", "-o", copy, binary])
+    return copy
 
 
 def counted(folder, *options):
@@ -43,31 +48,36 @@ def serve(origin, database, fetchd, profile, scratch):
     wrapper.chmod(0o755)
     database.psql("postgres", "-c", "CREATE DATABASE fetchd")
     settings = {"FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
-    return Service(wrapper, scratch / "data", [f"127.0.0.1:{origin.port}"], database.url("fetchd"),
+    return Service(wrapper, scratch / "data", [f"{address}:{origin.port}" for address in origin.addresses], database.url("fetchd"),
                    log=open(scratch / "fetchd.log", "w", encoding="utf-8"), settings=settings)
 
 
 def jobs(options, figures, origin, fetchd, scratch):
     """Instructions of the service for a job of 1 KB that is submitted in a batch."""
-    profile = scratch / "jobs"
-    with Database(scratch / "pg") as database, serve(origin, database, fetchd, profile, scratch) as service:
+    profile, counted_binary = scratch / "jobs", without_debug_sections(fetchd, scratch)
+    with Database(scratch / "pg") as database, serve(
+            origin, database, counted_binary, profile, scratch) as service:
         service.binary = str(fetchd)
-        key, specs = service.create_key(), [{"request": {"url": f"{origin.url}/1k"}}] * BATCH
+        key, urls = service.create_key(), origin.small_urls
+        specs = [{"request": {"url": urls[number % len(urls)]}} for number in range(BATCH)]
 
         def submit(count):
             for _ in range(count // BATCH):
                 status, _, answer = service.submit_lines(key, specs)
                 if status != 200 or b'"problem"' in answer:
                     raise Failed(f"a batch was answered with {status}: {answer[:300]}")
-            database.wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 240, "jobs still wait")
+                database.wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 240, "jobs still wait")
 
         say("Jobs that are not counted …")
-        submit(2 * BATCH)
+        submit(4 * BATCH)
         say("Jobs that are counted …")
         run(["callgrind_control", "--instr=on", service.process.pid])
         submit(options.jobs)
         run(["callgrind_control", "--instr=off", service.process.pid])
-    figures.add(instructions_job=total(profile) / options.jobs)
+        if (gated := database.psql("fetchd", "-c", "SELECT count(*) FROM limiters").strip()) != "0":
+            raise Failed(f"jobs of {gated} hosts were put to gates, which is not what is to be counted")
+    figures.add(instructions_job=callgrind.total(profile) / options.jobs)
+    callgrind.report(profile, options.jobs, "job")
 
 
 def fetches(options, figures, origin, bench, curlbench, scratch):
@@ -78,14 +88,15 @@ def fetches(options, figures, origin, bench, curlbench, scratch):
         for count in (few, many):
             folder = scratch / f"{name}-{count}"
             run([*counted(folder), *map(str, command(count))])
-            counts.append(total(folder))
+            counts.append(callgrind.total(folder))
         return (counts[1] - counts[0]) / (many - few)
 
     say("Fetches …")
+    counted_bench = without_debug_sections(bench, scratch)
     url = f"{origin.url}/1k"
     figures.add(
         instructions_fetch=cost("engine", lambda count: [
-            "env", "ENGINE_BENCH_ON_LOOP=1", bench, "fetch", url, count, IN_FLIGHT]),
+            "env", "ENGINE_BENCH_ON_LOOP=1", counted_bench, "fetch", url, count, IN_FLIGHT]),
         instructions_limitFetch=cost("limit", lambda count: [
             curlbench, "-1", "-n", count, "-c", IN_FLIGHT, url]))
     figures.ratio("instructions.fetchRatio", "instructions.fetch", "instructions.limitFetch")

@@ -131,7 +131,7 @@ def _rounds(options, bench, plan, figures, fetchd, concurrency, big_bytes, scrat
                 "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
     with Origin(scratch / "origin", big_bytes) as origin, Database(scratch / "pg") as database:
         allowed = [f"127.0.0.1:{origin.port}", f"127.0.0.1:{origin.slow_port}",
-                   *(f"{address}:{origin.slow_port}" for address in origin.crawl_addresses)]
+                   *(f"{address}:{origin.slow_port}" for address in origin.addresses)]
         database.psql("postgres", "-c", "CREATE DATABASE fetchd")
         with open(scratch / "fetchd.log", "w", encoding="utf-8") as log:
             for number in range(options.rounds):

@@ -10,10 +10,10 @@ from processes import ROOT, free_ports, is_listening, program, run, stop, wait_u
 class Origin:
     """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json, /go (to /1k) and /ask, over TLS too.
 
-    And by a server of its own /slow (1 KB/s) and, at several addresses, /crawl (1 B/s).
+    And by a server of its own /slow (1 KB/s) and /crawl (1 B/s). What is not over TLS is at several addresses too.
     """
 
-    crawl_addresses = tuple(f"127.0.1.{number}" for number in range(1, 17))
+    addresses = tuple(f"127.0.1.{number}" for number in range(1, 21))
 
     def __init__(self, directory, big_bytes):
         self.directory = pathlib.Path(directory)
@@ -41,7 +41,12 @@ class Origin:
     @property
     def crawl_urls(self):
         """Those of several origins: a node takes so many jobs of one at most."""
-        return [f"http://{address}:{self.slow_port}/crawl" for address in self.crawl_addresses]
+        return [f"http://{address}:{self.slow_port}/crawl" for address in self.addresses[:16]]
+
+    @property
+    def small_urls(self):
+        """1 KB of several origins, so that no job waits for a connection to its own."""
+        return [f"http://{address}:{self.port}/1k" for address in self.addresses]
 
     def __enter__(self):
         www = self.directory / "www"
@@ -64,9 +69,11 @@ class Origin:
         put.chmod(0o777)
         template = (ROOT / "Benchmarks/origin.nginx.conf").read_text()
         user = "user www-data;" if os.geteuid() == 0 else ""
-        for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory), "@PORT@": str(self.port),
+        for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory),
+                            "@LISTENS@": "\n".join(f"    listen {address}:@PORT@;" for address in self.addresses),
+                            "@PORT@": str(self.port),
                             "@CRAWL_LISTENS@": "\n".join(f"    listen {address}:@SLOW_PORT@ backlog=4096;"
-                                                                for address in self.crawl_addresses),
+                                                         for address in self.addresses),
                             "@SLOW_PORT@": str(self.slow_port), "@TLS_PORT@": str(self.tls_port)}.items():
             template = template.replace(word, value)
         configuration = self.directory / "nginx.conf"
