@@ -14,12 +14,15 @@ def build():
     if given := os.environ.get("FETCHD"):
         return pathlib.Path(given).resolve()
     say("Building fetchd for release …")
-    return pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
+    shipped = pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
+    # The same with the names of functions, for profiles.
+    return shipped.parent.parent / shipped.name
 
 
 def engine_bench(fetchd):
     """The engine's own bench beside the service, built for release unless FETCHD names one that is built already."""
     bench = fetchd.with_name("engine-bench")
     if not os.environ.get("FETCHD"):
-        run(["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", bench.name], cwd=ROOT)
+        run(["swift", "build", "-c", "release", "--static-swift-stdlib", "-Xlinker", "--no-export-dynamic", "--product",
+             bench.name], cwd=ROOT)
     return bench
