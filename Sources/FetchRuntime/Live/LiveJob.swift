@@ -26,6 +26,8 @@ package final class LiveJob: Sendable {
         var progress: (@Sendable () -> JobProgress)?
         var followers: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextFollower = 0
+        /// Something has changed that the followers were not told of.
+        var hasNews = false
     }
 
     package let tenant: Tenant.ID
@@ -69,7 +71,7 @@ package final class LiveJob: Sendable {
         // Earlier events go first.
         if state.withLock({ $0.isFollowed }) { noteResponse() }
         let data = RawJSON(JSONWriter.object(members))
-        state.withLock { $0.append(name, data, of: attempt) }
+        change { $0.append(name, data, of: attempt) }
     }
 
     /// Numbers an event that has to be stored before it is noted; what happened before it is noted first.
@@ -77,17 +79,17 @@ package final class LiveJob: Sendable {
     /// Events behind it are not told before ``note(_:at:_:)`` or ``cancel(_:)`` is called with its position.
     package func reserve() -> JobEvent.Position {
         noteResponse()
-        return state.withLock { $0.reserve(of: attempt) }
+        return change { $0.reserve(of: attempt) }
     }
 
     /// Notes an event at the position that was reserved for it.
     package func note(_ name: JobEvent.Name, at position: JobEvent.Position, _ members: (inout JSONWriter) -> Void) {
         let event = JobEvent(position: position, name: name, data: RawJSON(JSONWriter.object(members)))
-        state.withLock { $0.insert(event) }
+        change { $0.insert(event) }
     }
 
     /// No event comes at a position that was reserved.
-    package func cancel(_ position: JobEvent.Position) { state.withLock { $0.cancel(position) } }
+    package func cancel(_ position: JobEvent.Position) { change { $0.cancel(position) } }
 
     /// The load goes on behind steps that an earlier attempt has told.
     package func goOn(after steps: Int) { state.withLock { $0.notedSteps = steps } }
@@ -101,7 +103,7 @@ package final class LiveJob: Sendable {
     /// Notes the steps of the load since the last call.
     private func noteSteps() {
         guard let steps = state.withLock({ $0.steps })?() else { return }
-        state.withLock { state in
+        change { state in
             for step in steps.dropFirst(state.notedSteps) {
                 state.append(step.eventName, RawJSON(JSONWriter.object { step.write(&$0, urls) }), of: attempt)
             }
@@ -114,32 +116,32 @@ package final class LiveJob: Sendable {
         noteSteps()
         let response = state.withLock { $0.hasResponse ? nil : $0.response }
         guard let data = response?() else { return }
-        state.withLock { state in
+        change { state in
             if !state.hasResponse { state.append(.response, data, of: attempt) }
         }
     }
 
     /// The response's body begins to arrive.
     package func begin(_ body: LiveBody) {
-        state.withLock { state in
+        change { state in
             state.body = body
-            state.tell()
+            state.hasNews = true
         }
     }
 
     /// So many bytes of the body can be read.
     package func grow(to count: Int64) {
-        state.withLock { state in
+        change { state in
             state.bodyCount = count
-            state.tell()
+            state.hasNews = true
         }
     }
 
     /// The body is whole.
     package func completeBody() {
-        state.withLock { state in
+        change { state in
             state.isBodyComplete = true
-            state.tell()
+            state.hasNews = true
         }
     }
 
@@ -152,12 +154,28 @@ package final class LiveJob: Sendable {
             state.progress = nil
             state.steps = nil
             state.response = nil
-            state.tell()
             defer { state.followers = [:] }
             return Array(state.followers.values)
         }
-        // Outside of the lock: a stream that ends leaves.
-        for follower in followers { follower.finish() }
+        // Outside of the lock: a stream that ends leaves. What it was told last, it still gives.
+        for follower in followers {
+            follower.yield()
+            follower.finish()
+        }
+    }
+
+    /// Changes the state, then tells the followers of what is new.
+    ///
+    /// Outside of the lock: a task that is cancelled leaves while it is locked itself, so that whoever resumed it under
+    /// our lock and the task that leaves would wait for each other.
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, followers) = state.withLock { state in
+            let result = body(&state)
+            defer { state.hasNews = false }
+            return (result, state.hasNews ? Array(state.followers.values) : [])
+        }
+        for follower in followers { follower.yield() }
+        return result
     }
 
     // MARK: Followers
@@ -169,7 +187,7 @@ package final class LiveJob: Sendable {
 
     package func events(after position: JobEvent.Position?) -> [JobEvent] {
         noteResponse()
-        return state.withLock { state in
+        return change { state in
             state.begin(attempt)
             let end = state.reserved.min() ?? .max
             return state.events.filter { event in
@@ -235,7 +253,7 @@ extension LiveJob.State {
 
     fileprivate mutating func cancel(_ position: JobEvent.Position) {
         reserved.remove(position.number)
-        tell()
+        hasNews = true
     }
 
     private mutating func push(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
@@ -244,10 +262,8 @@ extension LiveJob.State {
         let position = JobEvent.Position(attempt: attempt, number: count)
         if events.count >= LiveJob.maximumEvents { events.removeFirst() }
         events.append(JobEvent(position: position, name: name, data: data))
-        tell()
+        hasNews = true
     }
-
-    fileprivate func tell() { for follower in followers.values { follower.yield() } }
 }
 
 /// The body of a response that is still arriving.
