@@ -59,6 +59,12 @@ struct VariableName {
     private static let others = RemoteOptions.variables.union([WebhooksCommand.Verify.variable])
     /// With the files of all, so that one that is named for what is no secret is refused by that rule.
     private static let settings = Set(Settings.table.flatMap { [$0.variable, $0.fileVariable] })
+    /// In order, by their first words: nothing else is compared with the many variables of other programs.
+    private static let settingsByFirstWord = Dictionary(grouping: settings.sorted()) { firstWord(of: $0) }
+
+    private static func firstWord(of name: String) -> Substring {
+        name.drop { $0 == "_" }.prefix { $0 != "_" }
+    }
 
     private let name: String
 
@@ -70,9 +76,10 @@ struct VariableName {
     /// A name that begins with `FETCHD_` is ours. Other names are taken for ours when they begin as ours do and are
     /// short by some letters of their words, or wrong in few.
     var mistaken: String? {
-        guard !Self.settings.contains(name), !Self.others.contains(name), !isServiceLink else { return nil }
-        if let meant = Self.settings.sorted().first(where: { isLike($0) }) { return meant }
-        return name.hasPrefix("FETCHD_") ? "" : nil
+        guard !Self.settings.contains(name), !Self.others.contains(name) else { return nil }
+        let (similar, isOurs) = (Self.settingsByFirstWord[Self.firstWord(of: name)], name.hasPrefix("FETCHD_"))
+        guard similar != nil || isOurs, !isServiceLink else { return nil }
+        return similar?.first { isLike($0) } ?? (isOurs ? "" : nil)
     }
 
     /// Whether Kubernetes or a linked container sets the variable for a service with one of our names.
