@@ -8,8 +8,8 @@ import Synchronization
 /// The reference pages, and the pages that problems and load errors lead to.
 final class DocumentationRoutes: Sendable {
     private let templates: Templates
-    /// Made when it is first asked for, so that starting does not wait for it.
-    private let known = Mutex<Contents?>(nil)
+    /// Made when it is first asked for, so that starting does not wait for it; the same for all servers of a process.
+    private static let known = Mutex<Contents?>(nil)
 
     private struct Contents: Sendable {
         let reference: Reference
@@ -49,9 +49,9 @@ final class DocumentationRoutes: Sendable {
 
     /// The reference, which is read on a thread that may be kept busy.
     private func contents() async throws -> Contents {
-        if let contents = known.withLock({ $0 }) { return contents }
+        if let contents = Self.known.withLock({ $0 }) { return contents }
         return try await NIOThreadPool.singleton.runIfActive {
-            try self.known.withLock { known in
+            try Self.known.withLock { known in
                 if let known { return known }
                 let document = ServiceRoutes.openAPI
                 let reference = try Reference(document: document, links: Self.links)
