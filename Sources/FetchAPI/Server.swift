@@ -403,27 +403,23 @@ package struct Server: Service {
     }
 
     package func run() async throws {
+        // They end with the process, as those do that NIO shares: at a stop the framework waits for its last connection
+        // in a task that nobody can wait for, and that may ask a loop for something after the framework has ended.
         let loops = MultiThreadedEventLoopGroup(
             numberOfThreads: System.coreCount, metricsDelegate: LoopStallDelegate(stalls))
-        do {
-            try await withThrowingTaskGroup { group in
-                group.addTask { try await keyUses.run() }
-                if let tokens { group.addTask { try await tokens.keys.run() } }
-                if let provider { group.addTask { try await provider.keys.run() } }
-                if let tls = configuration.tls { group.addTask { try await tls.run() } }
-                group.addTask {
-                    try await gracefulShutdown()
-                    try await Task.sleep(for: configuration.drainTimeout)
-                    connections.closeAll()
-                }
-                try await application(on: .shared(loops)).run()
-                group.cancelAll()
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await keyUses.run() }
+            if let tokens { group.addTask { try await tokens.keys.run() } }
+            if let provider { group.addTask { try await provider.keys.run() } }
+            if let tls = configuration.tls { group.addTask { try await tls.run() } }
+            group.addTask {
+                try await gracefulShutdown()
+                try await Task.sleep(for: configuration.drainTimeout)
+                connections.closeAll()
             }
-        } catch {
-            try await loops.shutdownGracefully()
-            throw error
+            try await application(on: .shared(loops)).run()
+            group.cancelAll()
         }
-        try await loops.shutdownGracefully()
         // Of the last requests too.
         await keyUses.write()
     }

@@ -13,6 +13,24 @@ import Testing
         }
     }
 
+    /// Every thread of the service is at work when it is told to stop; NIO ends the process here over what it prints
+    /// elsewhere.
+    @Test func `a service that is stopped says nothing that is no line of its log, each time`() async throws {
+        let settings = ["LOG_FORMAT": "json", "SWIFTNIO_STRICT": "1"]
+        try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
+            let key = try await place.key()
+            for _ in 0..<15 {
+                let service = try await ServiceProcess.start(place, key: key)
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<20 { group.addTask { _ = try await service.request(.get, "/v1/jobs") } }
+                    try await group.waitForAll()
+                }
+                #expect(try await service.stop() == 0, "\(service.logged)")
+                _ = try Self.lines(of: service.logged)
+            }
+        }
+    }
+
     @Test func `ten thousand jobs that fail alike are few lines, and none is lost from the count`() async throws {
         try await ServiceProcess.Place.with(allowing: [], settings: ["LOG_FORMAT": "json"]) { place in
             let service = try await ServiceProcess.start(place, key: try await place.key())
