@@ -41,6 +41,42 @@ import Testing
         }
     }
 
+    @Test(arguments: ["data", "download"])
+    func `a body is there at every moment from its first bytes on, while its job ends too`(kind: String) async throws {
+        let bytes = pattern(300_000)
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n")
+                try connection.send(bytes)
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            for number in 0..<10 {
+                let job = #"{"kind": "\#(kind)", "request": {"url": "\#(origin.url("/\(number)"))"}}"#
+                let answer = try await service.request(.post, "/v1/jobs", body: job)
+                let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+                let end = Progress()
+                async let statuses = withThrowingTaskGroup(of: Set<Int>.self) { group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            var seen: Set<Int> = []
+                            while end.value == 0 {
+                                seen.insert(try await service.request(.get, "/v1/jobs/\(id)/body").status)
+                            }
+                            return seen
+                        }
+                    }
+                    return try await group.reduce(into: Set<Int>()) { $0.formUnion($1) }
+                }
+                _ = try await service.job(id) { member($0, "state") == "succeeded" }
+                #expect(try await service.request(.get, "/v1/jobs/\(id)/body").body == bytes)
+                end.add(1)
+                // Before its first bytes it is not complete, which is a conflict.
+                #expect(try await statuses.isSubset(of: [200, 409]))
+            }
+        }
+    }
+
     // Of many at once each gets a name of its own, and with `allowOverwrite` the last one has it.
     // Proves: DLD-1, DLD-2.
     @Test func `downloads of one name are numbered unless they may overwrite`() async throws {

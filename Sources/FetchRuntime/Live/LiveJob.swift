@@ -129,6 +129,14 @@ package final class LiveJob: Sendable {
         }
     }
 
+    /// The bytes of the body lie elsewhere from now on; those who read them go on where they are.
+    package func moveBody(_ open: @escaping @Sendable () async throws(StoreError) -> any GrowingBody) {
+        state.withLock { state in
+            guard let body = state.body else { return }
+            state.body = LiveBody(contentType: body.contentType, filename: body.filename, open: open)
+        }
+    }
+
     /// So many bytes of the body can be read.
     package func grow(to count: Int64) {
         change { state in
@@ -271,6 +279,8 @@ package struct LiveBody: Sendable {
     package let contentType: String?
     package let filename: String?
     /// Opens the bytes so far, to be read up to ``LiveJob/bodyState``.
+    ///
+    /// Throws `blobGone` while they are on their way to another place, and when the attempt has removed them.
     package let open: @Sendable () async throws(StoreError) -> any GrowingBody
 
     package init(

@@ -152,7 +152,11 @@ private actor FileBlobWriter: BlobWriter {
     nonisolated var growsReadably: Bool { true }
 
     func openGrowing() async throws(StoreError) -> any GrowingBody {
-        try await FileGrowingBody(path: temporary)
+        do throws(StoreError) { return try await FileGrowingBody(path: temporary) } catch {
+            guard error.code == .blobGone else { throw error }
+            // It has its own name since a moment ago.
+            return try await FileGrowingBody(path: final)
+        }
     }
 
     func abandon() async {

@@ -174,7 +174,9 @@ struct DownloadRun: Sendable {
         _ file: DownloadedFile, as chosen: (filename: String?, overwrite: Bool)?, in outcome: inout JobOutcome
     ) async throws(LoadError) {
         do throws(StoreError) {
+            live.moveBody { [area] () throws(StoreError) in try await area.openGrowing(fileAt: file.path) }
             let content = try await blobs.adopt(fileAt: file.path)
+            live.moveBody { [blobs] () throws(StoreError) in WholeBody(content.id, in: blobs) }
             live.completeBody()
             let destination = load.settings.destination
             let blob = Blob(

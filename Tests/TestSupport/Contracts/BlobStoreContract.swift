@@ -104,8 +104,11 @@ package enum BlobStoreContract {
             let early = try await growing.read(from: 0, upTo: 100)
             try await writer.write([4, 5])
             try await writer.finish()
+            // Whoever has looked a moment before opens it a moment after.
+            let whole = try await writer.openGrowing()
             return compare("early", early, [1, 2, 3])
                 + compare("later", try await growing.read(from: 3, upTo: 100), [4, 5])
+                + compare("whole", try await whole.read(from: 0, upTo: 100), [1, 2, 3, 4, 5])
         },
     ]
 }

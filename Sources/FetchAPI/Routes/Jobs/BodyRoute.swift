@@ -9,6 +9,8 @@ import ServiceLifecycle
 struct BodyRoute: Sendable {
     /// How long a body that is sent waits for its job to want it.
     static let patience = Duration.seconds(30)
+    /// How long a body is waited for that is on its way from where it grew to where it is kept.
+    static let movePatience = Duration.seconds(5)
     static let pollInterval = Duration.milliseconds(50)
     /// The interval of the question whether another node has the job: longer, since the database has to answer it.
     static let pollsPerLookElsewhere = 10
@@ -34,11 +36,16 @@ struct BodyRoute: Sendable {
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
         // Each look asks several questions, and the job may end between two of them: only a job that had ended before
         // the look began has no body.
+        let deadline = ContinuousClock.now + Self.movePatience
         var (state, looks) = (JobState.queued, 0)
         repeat {
             let wasFinal = state.isFinal
             let found = try await find(id, of: tenant, for: call)
             if let response = found.response { return response }
+            if found.isMoving, ContinuousClock.now < deadline {
+                try await Task.sleep(for: Self.pollInterval)
+                continue
+            }
             (state, looks) = (found.state, looks + 1)
             if wasFinal { break }
         } while state.isFinal || looks < 2
@@ -48,19 +55,33 @@ struct BodyRoute: Sendable {
         throw Problem(.notFound, "The job has no response body.")
     }
 
-    /// The body as it is stored, or as it comes, to this node or to another one; nil where there is none.
-    private func find(
-        _ id: Job.ID, of tenant: Tenant.ID, for call: Call
-    ) async throws -> (response: Response?, state: JobState) {
+    /// What a look for a body has found.
+    private struct Found {
+        /// The body; nil where there is none.
+        var response: Response?
+        var state: JobState
+        /// The body is neither where it grew nor where it is kept: just now, or for good if its attempt has failed.
+        var isMoving = false
+    }
+
+    /// The body as it is stored, or as it comes, to this node or to another one.
+    private func find(_ id: Job.ID, of tenant: Tenant.ID, for call: Call) async throws -> Found {
         // Looked at first: a job that ends in between has its result by then.
         let running = live.job(id, of: tenant)
         if let body = try await jobs.body(of: id, tenant: tenant) {
-            return (try await Representation(body: body).response(to: call, from: blobs), .succeeded)
+            return Found(
+                response: try await Representation(body: body).response(to: call, from: blobs), state: .succeeded)
         }
-        if let running, let body = running.body { return (try await follow(body, of: running, call), .running) }
+        if let running, let body = running.body {
+            do {
+                return Found(response: try await follow(body, of: running, call), state: .running)
+            } catch let error as StoreError where error.code == .blobGone {
+                return Found(state: .running, isMoving: true)
+            }
+        }
         guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
-        guard !job.state.isFinal else { return (nil, job.state) }
-        return (try await forwarding.answer(to: call, about: id, of: tenant), job.state)
+        guard !job.state.isFinal else { return Found(state: job.state) }
+        return Found(response: try await forwarding.answer(to: call, about: id, of: tenant), state: job.state)
     }
 
     /// The bytes that are there, and then those that come; ends early when the job fails.

@@ -1,5 +1,7 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -102,6 +104,40 @@ import Testing
             let answer = try await call(.get, "/v1/jobs/\(id)/body")
             #expect(answer.status == .ok && answer.bytes == bytes)
         }
+    }
+
+    @Test(arguments: [1, 3])
+    func `the body of a download is found while it goes from where it grew to where it is kept`(
+        looks: Int
+    ) async throws {
+        let server = try await TestServer()
+        let id = try await server.queueJob()
+        let bytes = Array("whole".utf8)
+        let body = StoredBody(
+            location: .inline(bytes), bytes: 5, digest: SHA256Digest(of: bytes), contentType: nil)
+        let spec = try JobSpec.make(url: "https://origin.example/")
+        let live = server.live.add(ClaimedJob(id: id, tenant: server.key.tenant, spec: spec, claim: 1))
+        let opened = Counter()
+        live.begin(
+            LiveBody(contentType: nil, filename: nil) { () throws(StoreError) in
+                opened.add()
+                // It is kept, and its job has ended, before the next look.
+                if opened.count == looks { server.jobs.finish(id, body: body) }
+                throw StoreError(.blobGone, "It has another name by now.")
+            })
+        try await server.test { call async throws in
+            let answer = try await call(.get, "/v1/jobs/\(id)/body")
+            #expect(answer.status == .ok && answer.bytes == bytes && opened.count == looks)
+        }
+        server.live.remove(live)
+    }
+
+    /// How often something was done.
+    private final class Counter: Sendable {
+        private let value = Mutex(0)
+
+        var count: Int { value.withLock { $0 } }
+        func add() { value.withLock { $0 += 1 } }
     }
 
     @Test func `a type that is not one field value is not passed on`() async throws {
