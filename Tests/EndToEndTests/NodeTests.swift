@@ -152,6 +152,47 @@ import Testing
         }
     }
 
+    @Test func `the page of a job is live on a node that does not run it`() async throws {
+        let (content, gate, end) = (pattern(600_000), Gate(), Gate())
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n")
+                try connection.send(Array(content[..<150_000]))
+                try gate.wait()
+                try connection.send(Array(content[150_000..<450_000]))
+                try end.wait()
+                try connection.send(Array(content[450_000...]))
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let key = try await place.key()
+            let nodes = Nodes(
+                owner: try await ServiceProcess.start(place, key: key),
+                other: try await ServiceProcess.start(place, key: key))
+            let id = try await submit(
+                #"{"kind": "download", "request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            try await until { try await nodes.other.request(.head, "/v1/jobs/\(id)/body").status == 200 }
+            try await Browser.with { browser in
+                try await browser.open(nodes.other.base + "/dashboard/jobs/\(id)")
+                try await browser.type(key, into: "#key")
+                try await browser.follow("form.card button")
+                let progress = "[data-live=progress]"
+                try await until { try await browser.text(progress).contains("150") }
+                #expect(try await browser.text("h1").contains("running"))
+                // The browser is told apart from a reload by what only this page knows.
+                try await browser.run("window.isSame = true")
+                gate.open()
+                try await until { try await browser.text(progress).contains("450") }
+                end.open()
+                try await until { try await browser.text("h1").contains("succeeded") }
+                #expect(try await browser.evaluate("window.isSame", as: Bool.self))
+                #expect(try await browser.text("main").contains("Ended: succeeded"))
+            }
+            #expect(try await nodes.other.stop() == 0, "\(nodes.other.logged)")
+            #expect(try await nodes.owner.stop() == 0, "\(nodes.owner.logged)")
+        }
+    }
+
     // Proves: TSK-9, LIF-13, DLG-9.
     @Test func `a client that comes back to the other node gets what it has missed`() async throws {
         let (content, gate) = (pattern(500_000), Gate())

@@ -31,7 +31,9 @@ final class DashboardGate: Sendable {
 
     /// The session of a request, or nil when it has none that is good.
     func session(of call: Call) async throws -> DashboardSession? {
-        guard let text = Self.cookie(cookieName(call), in: call.headers) else { return nil }
+        // Another node has been spoken to by a name of its own: the cookie that it passes on is called by that.
+        let names = call.isForwarded ? Self.cookieNames : [cookieName(call)]
+        guard let text = names.compactMap({ Self.cookie($0, in: call.headers) }).first else { return nil }
         let secret = try await signIns.secret()
         guard let cookie = SessionCookie(text, secret: secret, now: now()), let signIn = try await live(cookie.signIn)
         else { return nil }
@@ -124,7 +126,9 @@ final class DashboardGate: Sendable {
     private func attemptName(_ call: Call) -> String { "\(cookieName(call))-oidc" }
 
     /// Browsers keep `__Host-` cookies for secure origins; plain HTTP on this machine has no such origin everywhere.
-    private func cookieName(_ call: Call) -> String { isPlain(call) ? "fetchd" : "__Host-fetchd" }
+    private func cookieName(_ call: Call) -> String { Self.cookieNames[isPlain(call) ? 1 : 0] }
+
+    private static let cookieNames = ["__Host-fetchd", "fetchd"]
 
     /// Whether the browser speaks plain HTTP to this machine.
     ///

@@ -71,6 +71,19 @@ import Testing
         }
     }
 
+    @Test func `a page that another node passes on is for who has signed in there by another name`() async throws {
+        try await Self.test(try await TestServer()) { browser, _ in
+            let value = try #require(browser.cookie?.split(separator: "=", maxSplits: 1).last)
+            // As browsers call it that speak TLS to the other node.
+            let cookie = "__Host-fetchd=\(value)"
+            for (via, status) in [("1.1 \(Node.ID())", HTTPResponse.Status.ok), ("1.1 proxy", .seeOther)] {
+                let answer = try await browser.call(
+                    .get, "/dashboard/jobs", headers: [.authorization: "", .cookie: cookie, .via: via])
+                #expect(answer.status == status, "\(via)")
+            }
+        }
+    }
+
     // Proves: SEC-70.
     @Test func `the cookie is out of reach of scripts and other sites`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
