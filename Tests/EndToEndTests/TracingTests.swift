@@ -2,6 +2,7 @@ import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
+import Postgres
 import Synchronization
 import TestSupport
 import Testing
@@ -191,6 +192,103 @@ import Testing
             let began = collected.spans("schedule").first { $0["id"] as? String == job["parent"] as? String }
             #expect(
                 began.map { member($0, "parent") == "" && $0["trace"] as? String == job["trace"] as? String } == true)
+        }
+    }
+
+    @Test func `a job that one node takes and another runs is in one trace`() async throws {
+        let (collector, gate, seen) = (try await LoopbackServer.traceCollector(), Gate(), Heads())
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                seen.add(head)
+                if head.hasPrefix("GET /hold") { try gate.wait() }
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let settings = Self.settings(collector)
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.key()
+            let narrow = ServiceProcess.Place(
+                database: place.database, directory: place.directory,
+                environment: place.environment.merging(["WORKER_CONCURRENCY": "1"]) { $1 })
+            let taking = try await ServiceProcess.start(narrow, key: key)
+            let held = try await taking.request(
+                .post, "/v1/jobs", body: #"{"request": {"url": "\#(origin.url("/hold"))"}}"#)
+            try #require(held.status == 202, "\(held.text)")
+            try await until { seen.all.count == 1 }
+            let running = try await ServiceProcess.start(place, key: key)
+            // It has no place left.
+            let answer = try await taking.request(
+                .post, "/v1/jobs", body: #"{"request": {"url": "\#(origin.url("/b"))"}}"#, headers: Self.headers)
+            let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+            _ = try await running.job(id) { member($0, "state") == "succeeded" }
+            gate.open()
+            #expect(try await taking.stop() == 0, "\(taking.logged)")
+            #expect(try await running.stop() == 0, "\(running.logged)")
+
+            let collected = try await Collected(from: collector)
+            #expect(collected.faults.isEmpty)
+            let traced = collected.spans.filter { member($0, "trace") == Self.trace }
+            #expect(
+                traced.compactMap { member($0, "name", as: String.self) }.sorted() == [
+                    "GET", "POST /v1/jobs", "attempt", "job", "wait",
+                ])
+            func node(_ name: String) -> String? {
+                traced.first { member($0, "name") == name }.flatMap { member($0, "resource", "service.instance.id") }
+            }
+            let taker = try #require(node("POST /v1/jobs"))
+            #expect(["GET", "attempt", "job", "wait"].allSatisfy { node($0) != nil && node($0) == node("attempt") })
+            #expect(node("attempt") != taker && taking.logged.contains(taker))
+            let ids = Set(traced.compactMap { member($0, "id", as: String.self) } + [Self.caller])
+            #expect(traced.allSatisfy { member($0, "parent", as: String.self).map(ids.contains) == true })
+        }
+    }
+
+    @Test func `jobs from SQL and from the dashboard are in traces, with their webhooks`() async throws {
+        let (collector, receiver) = (try await LoopbackServer.traceCollector(), try WebhookReceiver())
+        let origin = try Self.origin(Heads())
+        let rules = ["127.0.0.1:\(origin.port)", receiver.rule]
+        try await ServiceProcess.Place.with(allowing: rules, settings: Self.settings(collector)) { place in
+            let key = try await place.key()
+            let service = try await ServiceProcess.start(place, key: key)
+            let (endpoint, _) = try await receiver.endpoint(of: service)
+            let submission = #"{"request": "\#(origin.url("/b"))"\#(receiver.announcing(endpoint))}"#
+            let rows = try await place.database.client.query("SELECT fetchd.enqueue(\(submission)::json)")
+            let stored = try #require(try rows.first?.decode(String.self, at: 0))
+            _ = try await service.job(stored) { member($0, "state") == "succeeded" }
+            let message = try await receiver.next()
+            try await Browser.with(flags: ["--blink-settings=scriptEnabled=false"]) { browser in
+                try await browser.open(service.base + "/dashboard/jobs/new")
+                try await browser.type(key, into: "#key")
+                try await browser.follow("form.card button")
+                try await browser.clear("input[name=url]")
+                try await browser.type(origin.url("/b"), into: "input[name=url]")
+                try await browser.follow(".buttons button[value=submit]")
+                let id = String(try await browser.url.split(separator: "/").last ?? "")
+                let job = try await service.job(id) { member($0, "state") == "succeeded" }
+                #expect(member(job, "trace", "traceparent", as: String.self)?.hasSuffix("-01") == true)
+            }
+            #expect(try await service.stop() == 0, "\(service.logged)")
+
+            let collected = try await Collected(from: collector)
+            #expect(collected.faults.isEmpty)
+            let jobs = collected.spans("job")
+            try #require(jobs.count == 2)
+            let fromSQL = try #require(jobs.first { member($0, "attributes", "fetchd.job.id") == stored })
+            // Its own span is the first of the trace.
+            #expect(member(fromSQL, "parent") == "")
+            let trace = try #require(fromSQL["trace"] as? String)
+            let below = collected.spans.filter { member($0, "trace") == trace && member($0, "name") != "job" }
+            #expect(
+                below.compactMap { member($0, "name", as: String.self) }.sorted() == [
+                    "GET", "attempt", "wait", "webhook job.finished",
+                ])
+            #expect(message["traceparent"]?.hasPrefix("00-\(trace)-") == true)
+            #expect(service.logged.contains(#""trace_id":"\#(trace)""#))
+            let form = try #require(collected.spans("POST /dashboard/jobs/new").last)
+            let submitted = try #require(jobs.first { member($0, "attributes", "fetchd.job.id") != stored })
+            #expect(submitted["trace"] as? String == form["trace"] as? String)
+            #expect(submitted["parent"] as? String == form["id"] as? String && member(form, "parent") == "")
+            #expect(!collected.text.contains(key))
         }
     }
 

@@ -39,7 +39,7 @@ extension DashboardRoutes {
         _ = try await gate.form(of: call, in: session)
         let schedule = try await actions.schedules.schedule(call, session.tenant)
         if let overload = ports.readiness.overload(for: session.tenant) { throw Problem(overload) }
-        let job = try await actions.schedules.start(schedule, nil)
+        let job = try await actions.schedules.start(schedule, nil, in: call.trace)
         return Self.redirect(to: "/dashboard/jobs/\(job.id)")
     }
 

@@ -3,7 +3,7 @@ import FetchRuntime
 import HTTPTypes
 import Hummingbird
 
-/// The trace of one request of the API (W3C Trace Context).
+/// The trace of one request of the API, or of a form of the dashboard (W3C Trace Context).
 struct RequestTrace: Sendable {
     /// The place that what follows goes on from: the span of the request where that is recorded, else its caller's.
     let context: TraceContext
@@ -22,7 +22,7 @@ struct RequestTrace: Sendable {
 
     /// The span of the request, when its head was answered.
     ///
-    /// A path has the ids and names of the API, and no secret.
+    /// A path has the ids and names of the API, and no secret; those of forms have none in it either.
     func span(
         of call: Call, at route: String, answeredBy response: Response, code: ProblemCode?, for tenant: Tenant.ID?
     ) -> Span {

@@ -38,7 +38,9 @@ struct Responder: HTTPResponder {
         let start = ContinuousClock.now
         let id = RequestID(of: request.headers)
         let match = table.resource(at: request.uri.path)
-        let trace = match.flatMap { $0.0.isOfAPI ? RequestTrace(of: request.headers, tracer) : nil }
+        let trace = match.flatMap { resource, _ in
+            resource.isTraced(request.method) ? RequestTrace(of: request.headers, tracer) : nil
+        }
         let call = Call(
             request: request,
             id: id,

@@ -83,8 +83,12 @@ struct RouteTable: Sendable {
         let path: String
         var routes: [HTTPRequest.Method: Route] = [:]
 
-        /// Whether it is one of the API, and no page or check.
-        var isOfAPI: Bool { path.hasPrefix("/v1/") }
+        /// Whether requests of it are in traces.
+        ///
+        /// Those of the API are, and forms of the dashboard, which do the same; pages and checks are in none.
+        func isTraced(_ method: HTTPRequest.Method) -> Bool {
+            path.hasPrefix("/v1/") || path.hasPrefix("/dashboard/") && method == .post
+        }
 
         /// The route that answers a method: HEAD is answered as GET without the body.
         func route(for method: HTTPRequest.Method) -> Route? {

@@ -18,6 +18,12 @@ package struct TraceID: Sendable, Hashable, CustomStringConvertible {
         low = .random(in: 0...UInt64.max)
     }
 
+    /// The trace that a job begins, which any node knows without asking.
+    package init(of job: Job.ID) {
+        high = SpanID(mixing: job.uuid.high, job.uuid.low, .max).value
+        low = SpanID(mixing: job.uuid.high, job.uuid.low, .max - 1).value
+    }
+
     /// 32 hexadecimal digits.
     package var description: String { high.hexadecimal + low.hexadecimal }
 }
@@ -35,7 +41,7 @@ package struct SpanID: Sendable, Hashable, CustomStringConvertible {
     /// A new id, of random bits.
     package init() { value = .random(in: 1...UInt64.max) }
 
-    private init(mixing high: UInt64, _ low: UInt64, _ number: UInt64) {
+    fileprivate init(mixing high: UInt64, _ low: UInt64, _ number: UInt64) {
         var mixed = high ^ (low << 32 | low >> 32) ^ number &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB

@@ -25,6 +25,9 @@ package enum TraceSampler: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether it takes some of the traces that nobody else has decided about.
+    package var drawsLots: Bool { self == .traceIDRatio || self == .parentBasedTraceIDRatio }
+
     /// By 63 bits of the id, as the samplers of other programs do, so that all take the same ones.
     private static func isWithin(_ ratio: Double, _ trace: TraceID) -> Bool {
         ratio >= 1 || Double(trace.low >> 1) < ratio * 0x1p63

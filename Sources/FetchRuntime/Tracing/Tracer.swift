@@ -37,13 +37,25 @@ package final class Tracer: Sendable {
     ///
     /// - Parameter parent: Who has asked; nil when they are in no trace.
     /// - Returns: nil when there is no trace. A span of the context is to be recorded when it is sampled; otherwise it is
-    ///   the parent's place still.
+    ///   the parent's place still, or says that the lot of a new trace has been drawn, so that nobody draws again.
     package func context(below parent: TraceContext?) -> TraceContext? {
         let trace = parent?.trace ?? TraceID()
         if configuration.sampler.takes(trace, parent: parent, ratio: configuration.ratio) {
             return TraceContext(trace: trace, span: SpanID(), isSampled: true, state: parent?.state)
         }
-        return parent.map { TraceContext(trace: $0.trace, span: $0.span, isSampled: false, state: $0.state) }
+        guard let parent else {
+            return configuration.sampler.drawsLots ? TraceContext(trace: trace, span: SpanID(), isSampled: false) : nil
+        }
+        return TraceContext(trace: trace, span: parent.span, isSampled: false, state: parent.state)
+    }
+
+    /// The trace that a job begins itself which was submitted in none: its own span is the first one.
+    ///
+    /// - Returns: The place of that span, the same on all nodes; nil when the trace is not recorded.
+    package func root(of job: Job.ID) -> TraceContext? {
+        let trace = TraceID(of: job)
+        guard configuration.sampler.takes(trace, parent: nil, ratio: configuration.ratio) else { return nil }
+        return TraceContext(trace: trace, span: SpanID(of: job), isSampled: true)
     }
 
     /// Takes a span that is over; one that is not sampled is not taken.

@@ -30,7 +30,7 @@ struct JobExecution {
     /// Waits for a connection, begins and loads; nil when this node has no outcome to store.
     private nonisolated(nonsending) func outcome() async -> JobOutcome? {
         do throws(StoreError) {
-            let claimedAt = job.recordedTrace == nil ? nil : Timestamp.now
+            let claimedAt = dispatcher.runner.spans?.trace(of: job) == nil ? nil : Timestamp.now
             guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }
             guard try await dispatcher.waitForConnection(job, stop, maximum: terms.maximumConnections) else {
                 return nil
@@ -183,7 +183,7 @@ struct JobExecution {
         metadata["job.claim"] = "\(job.claim)"
         metadata["tenant.id"] = "\(job.tenant)"
         if let session = job.spec.session { metadata["session.id"] = "\(session)" }
-        metadata.trace(job.attemptTrace(isRecorded: dispatcher.runner.spans != nil))
+        metadata.trace(job.attemptTrace(recordedBy: dispatcher.runner.spans))
         let url = job.spec.request.url
         // Only of these schemes is it known where secrets may stand; a URL without a host may be all data.
         if let host = url.host, !host.isEmpty {

@@ -229,7 +229,7 @@ package struct JobRunner: Sendable {
     /// Lets servers go on with the trace of a job, unless the job, or its session, has fields of its own for that.
     @inline(never)
     private func trace(_ request: inout Request, of job: ClaimedJob, _ configuration: AttemptConfiguration) {
-        guard request.url.isHTTP, let trace = job.attemptTrace(isRecorded: spans != nil) else { return }
+        guard request.url.isHTTP, let trace = job.attemptTrace(recordedBy: spans) else { return }
         let hasOwn = [request.headerFields, configuration.additionalHeaders].contains { fields in
             fields[.traceparent] != nil || fields[.tracestate] != nil
         }

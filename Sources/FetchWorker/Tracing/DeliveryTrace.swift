@@ -8,12 +8,14 @@ struct DeliveryTrace {
     let context: TraceContext
     private let parent: SpanID
 
-    /// - Parameter isRecorded: Whether spans are recorded here.
+    /// - Parameter tracer: Takes the spans of attempts; nil for nobody.
     /// - Returns: nil when its job is in no trace, and for an event that is about no job.
-    init?(of delivery: WebhookDelivery, isRecorded: Bool) {
-        guard let trace = delivery.trace, case .job(let id) = delivery.subject else { return nil }
+    init?(of delivery: WebhookDelivery, _ tracer: Tracer?) {
+        guard case .job(let id) = delivery.subject, let trace = delivery.trace ?? tracer?.root(of: id) else {
+            return nil
+        }
         parent = SpanID(of: id)
-        context = isRecorded && trace.isSampled ? trace.at(SpanID()) : trace
+        context = tracer != nil && trace.isSampled ? trace.at(SpanID()) : trace
     }
 
     /// The attempt, once it is over.

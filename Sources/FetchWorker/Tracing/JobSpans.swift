@@ -11,9 +11,15 @@ struct JobSpans: Sendable {
 
     init(_ tracer: Tracer) { self.tracer = tracer }
 
+    /// The trace of a job whose spans are to be recorded, its own where it was submitted in none; nil for none.
+    func trace(of job: ClaimedJob) -> TraceContext? {
+        guard let trace = job.spec.trace else { return tracer.root(of: job.id) }
+        return trace.isSampled ? trace : nil
+    }
+
     /// From when it was due until its attempt began.
     func recordWait(of job: ClaimedJob, claimedAt time: Timestamp) {
-        guard let trace = job.recordedTrace else { return }
+        guard let trace = trace(of: job) else { return }
         let start = job.storedAt ?? time.advanced(by: .zero - (job.waited ?? .zero))
         var span = Span("wait", .internal, trace.at(SpanID()), parent: job.span, from: start, to: .now)
         span.set(job)
@@ -22,7 +28,7 @@ struct JobSpans: Sendable {
 
     /// One attempt, and what it did on the network.
     func recordAttempt(of job: ClaimedJob, _ outcome: JobOutcome) {
-        guard let trace = job.recordedTrace else { return }
+        guard let trace = trace(of: job) else { return }
         let attempt = trace.at(SpanID(of: job.id, attempt: job.claim))
         var span = Span(
             "attempt", .internal, attempt, parent: job.span, from: outcome.startedAt, to: outcome.finishedAt)
@@ -52,11 +58,12 @@ struct JobSpans: Sendable {
 
     /// The job as a whole: from its submission to its end.
     func recordEnd(of job: ClaimedJob, _ outcome: JobOutcome) {
-        guard let trace = job.recordedTrace else { return }
+        guard let trace = trace(of: job) else { return }
         // Its id holds the time, to the millisecond.
         let start = Timestamp(microseconds: Int64(job.id.uuid.high >> 16) * 1000)
         var span = Span(
-            "job", .internal, trace.at(job.span), parent: trace.span, from: start, to: outcome.finishedAt)
+            "job", .internal, trace.at(job.span), parent: trace.span == job.span ? nil : trace.span, from: start,
+            to: outcome.finishedAt)
         span.set(job)
         span.set("fetchd.job.kind", job.spec.kind.rawValue)
         span.set("fetchd.job.state", outcome.state.rawValue)
@@ -68,9 +75,6 @@ struct JobSpans: Sendable {
 }
 
 extension ClaimedJob {
-    /// The trace whose spans are to be recorded; nil when there is none.
-    var recordedTrace: TraceContext? { spec.trace.flatMap { $0.isSampled ? $0 : nil } }
-
     /// The span of the job.
     ///
     /// One that was tried again after its end, or was lost with a node, has another one.
@@ -78,9 +82,9 @@ extension ClaimedJob {
 
     /// The place of its attempt, for others that go on from there.
     ///
-    /// - Parameter isRecorded: Whether spans are recorded here; otherwise others go on from where the job came from.
-    func attemptTrace(isRecorded: Bool) -> TraceContext? {
-        guard isRecorded, let trace = recordedTrace else { return spec.trace }
+    /// - Parameter spans: Who records spans here; nil for nobody, and others go on from where the job came from.
+    func attemptTrace(recordedBy spans: JobSpans?) -> TraceContext? {
+        guard let trace = spans?.trace(of: self) else { return spec.trace }
         return trace.at(SpanID(of: id, attempt: claim))
     }
 }

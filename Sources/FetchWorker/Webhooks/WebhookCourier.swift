@@ -140,7 +140,7 @@ package final class WebhookCourier: Service, Notifiable {
                 return
             }
             let message = WebhookMessage(delivery, data: data)
-            let trace = DeliveryTrace(of: delivery, isRecorded: tracer != nil)
+            let trace = DeliveryTrace(of: delivery, tracer)
             let attempt = await send(message, to: endpoint, as: delivery.attempts + 1, in: trace?.context)
             // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried
             // again.

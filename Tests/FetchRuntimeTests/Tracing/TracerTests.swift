@@ -19,7 +19,8 @@ import Testing
         _ sampler: TraceSampler, _ new: Bool, _ below: Bool, _ belowUnsampled: Bool
     ) throws {
         let tracer = Tracer(configuration: .init(sampler: sampler, ratio: 0))
-        #expect(tracer.context(below: nil)?.isSampled == (new ? true : nil))
+        // Nobody draws again whether a trace is recorded of which that was decided by lot.
+        #expect(tracer.context(below: nil)?.isSampled == (new ? true : sampler.drawsLots ? false : nil))
         for (isSampled, expected) in [(true, below), (false, belowUnsampled)] {
             let parent = try parent(sampled: isSampled)
             let context = try #require(tracer.context(below: parent))
@@ -42,6 +43,17 @@ import Testing
         let high = try #require(TraceID(high: 0, low: 0x4000_0000_0000_0000))
         #expect(TraceSampler.traceIDRatio.takes(low, parent: nil, ratio: 0.25))
         #expect(!TraceSampler.traceIDRatio.takes(high, parent: nil, ratio: 0.25))
+    }
+
+    @Test func `a job that begins its own trace has the same one on all nodes, by the sampler`() throws {
+        let jobs = (0..<4000).map { _ in Job.ID() }
+        let tracer = Tracer(configuration: .init(sampler: .parentBasedTraceIDRatio, ratio: 0.25))
+        let roots = jobs.compactMap { tracer.root(of: $0) }
+        #expect((800...1200).contains(roots.count))
+        #expect(Set(roots.map(\.trace)).count == roots.count && roots.allSatisfy(\.isSampled))
+        #expect(Set(roots.map(\.span)).isSubset(of: jobs.map { SpanID(of: $0) }))
+        #expect(Tracer().root(of: jobs[0]) == Tracer().root(of: jobs[0]))
+        #expect(Tracer(configuration: .init(sampler: .parentBasedAlwaysOff)).root(of: jobs[0]) == nil)
     }
 
     @Test func `when many spans wait, further ones are dropped and counted`() throws {

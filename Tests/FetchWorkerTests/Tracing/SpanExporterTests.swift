@@ -212,16 +212,34 @@ import Testing
         #expect(!text.contains("sesame"))
     }
 
-    @Test func `a job in no trace, or in one that is not recorded, has no spans`() throws {
+    @Test(arguments: [TraceSampler.parentBasedAlwaysOn, .alwaysOff])
+    func `a job in a trace that is not recorded has no spans, nor one in none where none is begun`(
+        _ sampler: TraceSampler
+    ) throws {
+        let tracer = Tracer(configuration: .init(sampler: sampler))
+        let spans = JobSpans(tracer)
         let unsampled = TraceContext(trace: TraceID(), span: SpanID(), isSampled: false)
         let outcome = JobOutcome(state: .succeeded, startedAt: .now, finishedAt: .now)
-        for trace in [nil, unsampled] {
+        for trace in sampler == .alwaysOff ? [nil, unsampled] : [unsampled] {
             let job = try job("https://a.example/", trace: trace)
-            JobSpans(tracer).recordWait(of: job, claimedAt: .now)
-            JobSpans(tracer).recordAttempt(of: job, outcome)
-            JobSpans(tracer).recordEnd(of: job, outcome)
-            #expect(job.attemptTrace(isRecorded: true) == trace)
+            spans.recordWait(of: job, claimedAt: .now)
+            spans.recordAttempt(of: job, outcome)
+            spans.recordEnd(of: job, outcome)
+            #expect(job.attemptTrace(recordedBy: spans) == trace)
         }
         #expect(tracer.take().isEmpty)
+    }
+
+    @Test func `a job in no trace begins one, whose first span it is`() throws {
+        let outcome = JobOutcome(state: .succeeded, startedAt: .now, finishedAt: .now)
+        let job = try job("https://a.example/", trace: nil)
+        JobSpans(tracer).recordAttempt(of: job, outcome)
+        JobSpans(tracer).recordEnd(of: job, outcome)
+        let spans = tracer.take() + tracer.take()
+        #expect(spans.map(\.name) == ["attempt", "job"])
+        #expect(spans.last?.parent == nil && spans.first?.parent == spans.last?.context.span)
+        #expect(Set(spans.map(\.context.trace)) == [TraceID(of: job.id)])
+        let attempt = job.attemptTrace(recordedBy: JobSpans(tracer))
+        #expect(attempt?.span == spans.first?.context.span && job.attemptTrace(recordedBy: nil) == nil)
     }
 }

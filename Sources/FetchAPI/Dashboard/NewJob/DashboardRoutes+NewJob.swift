@@ -50,7 +50,7 @@ extension DashboardRoutes {
                 content.view = next
             } else {
                 let verb = try form.oneOf("do", NewJobPage.Verb.self) ?? .check
-                if let id = try await perform(verb, &content, session) {
+                if let id = try await perform(verb, &content, call, session) {
                     return Self.redirect(to: "\(Self.jobsPath)/\(id)")
                 }
             }
@@ -83,13 +83,13 @@ extension DashboardRoutes {
 
     /// - Returns: The job that is there now; nil when nothing was to be stored.
     private func perform(
-        _ verb: NewJobPage.Verb, _ content: inout NewJobPage.Content, _ session: DashboardSession
+        _ verb: NewJobPage.Verb, _ content: inout NewJobPage.Content, _ call: Call, _ session: DashboardSession
     ) async throws -> Job.ID? {
         let key = try await key(of: session)
         switch verb {
         case .submit:
             if let overload = ports.readiness.overload(for: session.tenant) { throw Problem(overload) }
-            return try await actions.submissions.submit(content.job, of: session.tenant, by: key)
+            return try await actions.submissions.submit(content.job, of: session.tenant, by: key, in: call.trace)
         case .check:
             try await actions.submissions.check(content.job, of: session.tenant, by: key)
             content.notice = "The job is valid. Nothing was stored."

@@ -45,9 +45,13 @@ struct JobRoutes: Sendable {
 
     /// Stores a job for somebody at the dashboard.
     ///
-    /// - Parameter owner: The key that it counts for; nil for none.
-    func submit(_ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?) async throws -> Job.ID {
-        let job = try await job(json, of: tenant, by: owner)
+    /// - Parameters:
+    ///   - owner: The key that it counts for; nil for none.
+    ///   - trace: The trace of the request that submits it; nil for none.
+    func submit(
+        _ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?, in trace: TraceContext?
+    ) async throws -> Job.ID {
+        let job = try await job(json, of: tenant, by: owner, in: trace)
         let enqueued = try await submitter.submit(job, by: owner, waiting: nil).enqueued
         note(enqueued, job)
         return try Self.id(enqueued)
