@@ -52,6 +52,10 @@ package actor Connection: QueryRunner {
         ///
         /// Nil: nobody.
         package var onStatement: (@Sendable (String, Duration) -> Void)?
+        /// Is told, on the loop, why a statement failed.
+        ///
+        /// Nil: nobody.
+        package var onFailure: (@Sendable (PostgresError) -> Void)?
 
         package init(connectionString: String) { self.connectionString = connectionString }
 
@@ -95,6 +99,7 @@ package actor Connection: QueryRunner {
     private let loop: EventLoop
     private let wire: Wire
     private let onStatement: (@Sendable (String, Duration) -> Void)?
+    private let onFailure: (@Sendable (PostgresError) -> Void)?
     /// What begins a transaction, and travels with its first query.
     private var pendingOpening: [Query] = []
     private var isInTransaction = false
@@ -107,6 +112,7 @@ package actor Connection: QueryRunner {
         self.loop = loop
         wire = Wire(configuration, loop: loop)
         onStatement = configuration.onStatement
+        onFailure = configuration.onFailure
     }
 
     /// The loop keeps the handlers that it watches, so a connection that was not closed is closed here.
@@ -206,7 +212,10 @@ package actor Connection: QueryRunner {
                 if let onStatement, let sent {
                     onStatement(query.name ?? "other", .nanoseconds(MonotonicTime.now.nanoseconds(since: sent)))
                 }
-                if begins, case .failure = outcome { assumeIsolated { $0.isAborted = true } }
+                if case .failure(let error) = outcome {
+                    onFailure?(error)
+                    if begins { assumeIsolated { $0.isAborted = true } }
+                }
                 answer(
                     outcome.flatMap { rows in
                         rows.map { .success($0) }

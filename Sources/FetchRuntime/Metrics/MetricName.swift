@@ -38,9 +38,11 @@ package enum MetricName: String, Sendable, CaseIterable {
     case jobsSettling = "fetchd_jobs_settling"
     case jobsSuspended = "fetchd_jobs_suspended"
     case circuitsOpen = "fetchd_circuits_open"
+    case circuitSignals = "fetchd_circuit_signals_total"
 
     // Attempts.
     case jobsFinished = "fetchd_jobs_finished_total"
+    case attempts = "fetchd_attempts_total"
     case attemptsAnswered = "fetchd_attempts_answered_total"
     case attemptErrors = "fetchd_attempt_errors_total"
     case attemptsRetried = "fetchd_attempts_retried_total"
@@ -56,6 +58,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     case challenges = "fetchd_challenges_total"
     case cacheVerdicts = "fetchd_cache_verdicts_total"
     case cacheStores = "fetchd_cache_stores_total"
+    case cacheMemory = "fetchd_cache_memory_bytes"
     case cookies = "fetchd_cookies_total"
     case sentBytes = "fetchd_traffic_sent_bytes_total"
     case receivedBytes = "fetchd_traffic_received_bytes_total"
@@ -72,6 +75,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     case webhookOldestDueAge = "fetchd_webhook_oldest_due_age_seconds"
     case webhookEndpointsDisabled = "fetchd_webhook_endpoints_disabled_total"
     case scheduleRuns = "fetchd_schedule_runs_total"
+    case scheduleLateness = "fetchd_schedule_lateness_seconds"
     case questions = "fetchd_questions_total"
     case questionWait = "fetchd_question_wait_seconds"
     case questionsOpen = "fetchd_questions_open"
@@ -83,7 +87,12 @@ package enum MetricName: String, Sendable, CaseIterable {
     case databaseConnections = "fetchd_database_connections"
     case databaseWaiting = "fetchd_database_queries_waiting"
     case databaseStatementDuration = "fetchd_database_statement_duration_seconds"
+    case databaseFailures = "fetchd_database_failures_total"
     case blobStoreBytes = "fetchd_blob_store_bytes"
+    case blobOperation = "fetchd_blob_operation_seconds"
+    case blobFailures = "fetchd_blob_failures_total"
+    case blobWritten = "fetchd_blob_written_bytes_total"
+    case blobRead = "fetchd_blob_read_bytes_total"
     case dataDirectoryFree = "fetchd_data_directory_free_bytes"
     case dataDirectorySize = "fetchd_data_directory_size_bytes"
     case auditSinkBacklog = "fetchd_audit_sink_backlog"
@@ -181,10 +190,20 @@ extension MetricName {
         case .jobsSettling: .gauge("Jobs that have run here and are being stored.")
         case .jobsSuspended: .gauge("Those of them that are held.")
         case .circuitsOpen: .gauge("Hosts that are left alone for now, of all tenants, since they asked for it.")
+        case .circuitSignals:
+            .counter(
+                "Answers of origins here that changed for how long their host is left alone: until a time that they "
+                    + "name (wait), without one (backOff), or no longer (proceed).",
+                labels: "signal")
         case .queueJobs:
             .gauge(
                 "Jobs that are not final, by state, of all nodes; 100000 stands for those and more.", labels: "state")
         case .jobsFinished: .counter("Jobs that reached a final state here.", labels: "state")
+        case .attempts:
+            .counter(
+                "Attempts that ended here, by what follows: a final state of the job, another attempt (retried), or "
+                    + "nothing, since another node had the job (fenced).",
+                labels: "outcome")
         case .attemptsAnswered:
             .counter("Attempts that ended with a response, by the class of its status.", labels: "status_class")
         case .attemptErrors: .counter("Attempts that ended with an error, by its name.", labels: "error")
@@ -205,6 +224,7 @@ extension MetricName {
         case .cacheVerdicts:
             .counter("What the cache said of responses: hit, or why the request went to the origin.", labels: "verdict")
         case .cacheStores: .counter("Responses that the cache stored.")
+        case .cacheMemory: .gauge("Bytes of cached responses in the memory of this node.")
         case .cookies: .counter("Cookies that servers set, by whether they were taken.", labels: "verdict")
         case .sentBytes: .counter("Bytes that jobs have sent.")
         case .receivedBytes: .counter("Bytes that jobs have received.")
@@ -229,6 +249,8 @@ extension MetricName {
                 "Times of schedules that came: fired for each job made, missed for those that overlap or late times "
                     + "leave out, refused for jobs that may not be made, postponed when the database was away.",
                 labels: "outcome")
+        case .scheduleLateness:
+            .histogram("How long times of schedules had been over when their jobs were stored.")
         case .questions:
             .counter("Questions of loads that no rule decided, by who answered.", labels: "kind", "by")
         case .questionWait: .histogram("From the time a question was asked until its load went on.")
@@ -243,6 +265,20 @@ extension MetricName {
             .histogram(
                 "How long statements took, from their sending to their answer.",
                 bounds: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10], labels: "statement")
+        case .databaseFailures:
+            .counter(
+                "Statements that failed, by PostgreSQL's name of the error's condition, or that of the connection's "
+                    + "end; those that are tried again count too.",
+                labels: "error")
+        case .blobOperation:
+            .histogram(
+                "How long the blob store took: to write and to read one piece, to make a blob durable (finish), to "
+                    + "take over a file (adopt), to give one (file), and to create, open and delete.",
+                labels: "operation")
+        case .blobFailures:
+            .counter("What the blob store did not do, by the code of the problem.", labels: "operation", "error")
+        case .blobWritten: .counter("Bytes that the blob store has taken.")
+        case .blobRead: .counter("Bytes that it has given.")
         case .blobStoreBytes:
             .gauge("Bytes of stored bodies and files; estimated from 100000 of them when there are more.")
         case .dataDirectoryFree: .gauge("Bytes that are free on the disk of the data directory.")

@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+package import FetchRuntime
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -57,6 +58,11 @@ package final class CacheEvictor: Service {
         // A cleanup that is dropped costs room or a wait, and only until the pruner comes or the turn runs out.
         (cleanups, sending) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
         turns = CacheTurns(client: table.client, node: node)
+    }
+
+    /// Has the metrics tell of the memory.
+    package func report(to metrics: MetricsRegistry) {
+        metrics.observe(.cacheMemory) { [room] in Double(room.bytes) }
     }
 
     var hasOtherNodes: Bool { peers.exist }

@@ -158,5 +158,8 @@ final class CacheRoom: Sendable {
 
     var free: Int64 { max(0, capacity - used.load(ordering: .relaxed)) }
 
+    /// How much all of them have.
+    var bytes: Int64 { max(0, used.load(ordering: .relaxed)) }
+
     func take(_ bytes: Int64) { used.add(bytes, ordering: .relaxed) }
 }

@@ -15,7 +15,9 @@ extension Dispatcher {
         guard let signal = outcome.signal, let host = job.spec.hostLimiter(of: job.tenant) else { return }
         let bounded = signal.bounded(by: configuration.longestOpenCircuit)
         do throws(StoreError) {
-            if try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) { intake.admit([host]) }
+            guard try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) else { return }
+            metrics.count(bounded)
+            intake.admit([host])
         } catch {
             // The next answer says it again.
             logger.warning("the circuit of a host was not opened", metadata: ["error": "\(error)"])

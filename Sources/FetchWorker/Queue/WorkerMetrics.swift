@@ -4,6 +4,7 @@ import FetchRuntime
 /// The metrics of a worker.
 struct WorkerMetrics: Sendable {
     private let finished: [JobState: Counter]
+    private let attempts: MetricFamily<Counter>
     private let answered: [Counter]
     /// By the names of errors, which are a closed set.
     private let errors: MetricFamily<Counter>
@@ -13,12 +14,15 @@ struct WorkerMetrics: Sendable {
     private let queueWait: Histogram
     private let fenced: Counter
     private let retried: Counter
+    private let signals: (wait: Counter, backOff: Counter, proceed: Counter)
     let upkeep: UpkeepMetrics
 
     init(_ registry: MetricsRegistry) {
         let family = registry.counter(.jobsFinished)
         finished = Dictionary(
             uniqueKeysWithValues: JobState.allCases.filter(\.isFinal).map { ($0, family[$0.rawValue]) })
+        attempts = registry.counter(.attempts)
+        for outcome in finished.keys.map(\.rawValue) + ["retried", "fenced"] { _ = attempts[outcome] }
         let answers = registry.counter(.attemptsAnswered)
         answered = (1...5).map { answers[StatusFilter.name(ofClassOf: $0 * 100)] }
         duration = registry.histogram(.jobDuration)[]
@@ -29,11 +33,14 @@ struct WorkerMetrics: Sendable {
         claims = (looks["some"], looks["none"], looks["failed"])
         claimed = registry.counter(.claimedJobs)[]
         queueWait = registry.histogram(.queueWait)[]
+        let circuits = registry.counter(.circuitSignals)
+        signals = (circuits["wait"], circuits["backOff"], circuits["proceed"])
         upkeep = UpkeepMetrics(registry)
     }
 
     func countRetry(of outcome: JobOutcome) {
         retried.add()
+        attempts["retried"].add()
         countEnd(of: outcome)
     }
 
@@ -46,9 +53,21 @@ struct WorkerMetrics: Sendable {
     func countFailedClaim() { claims.failed.add() }
 
     func count(_ outcome: JobOutcome, isOurs: Bool) {
-        guard isOurs else { return fenced.add() }
+        guard isOurs else {
+            attempts["fenced"].add()
+            return fenced.add()
+        }
         finished[outcome.state]?.add()
+        attempts[outcome.state.rawValue].add()
         countEnd(of: outcome)
+    }
+
+    func count(_ signal: Limiter.Signal) {
+        switch signal {
+        case .open: signals.wait.add()
+        case .backOff: signals.backOff.add()
+        case .proceed: signals.proceed.add()
+        }
     }
 
     /// An attempt has ended, whatever follows.

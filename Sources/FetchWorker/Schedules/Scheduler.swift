@@ -18,6 +18,7 @@ package final class Scheduler: Service {
     private let logger: Logger
     private let clock: NodeClock
     private let runs: (fired: Counter, missed: Counter, refused: Counter, postponed: Counter)
+    private let lateness: Histogram
 
     /// - Parameters:
     ///   - timer: Is woken when a time is near.
@@ -38,6 +39,7 @@ package final class Scheduler: Service {
         self.logger = logger
         self.clock = clock
         let outcomes = metrics.counter(.scheduleRuns)
+        lateness = metrics.histogram(.scheduleLateness)[]
         runs = (outcomes["fired"], outcomes["missed"], outcomes["refused"], outcomes["postponed"])
     }
 
@@ -78,6 +80,9 @@ package final class Scheduler: Service {
         func wait(until time: Timestamp) -> Duration {
             .microseconds(time.microseconds - database.microseconds) - (clock.now - node)
         }
+
+        /// How long it has been since the database's clock said this.
+        func age(of time: Timestamp) -> Duration { max(.zero, .zero - wait(until: time)) }
     }
 
     private func fire(_ item: DueSchedules.Item, _ look: Look) async {
@@ -95,6 +100,7 @@ package final class Scheduler: Service {
             if failure != nil { jobs = [] }
             guard try await schedules.fire(schedule, jobs, next: due.next, failure: failure) else { return }
             count(due, failure)
+            for job in jobs { if let time = job.spec.scheduledAt { lateness.observe(look.age(of: time)) } }
             record(jobs, of: schedule)
             if let wait = due.next.map(look.wait), wait < horizon { timer.set(after: wait) }
             logger.info(

@@ -45,6 +45,9 @@ struct Database: Sendable {
         if let statements = metrics?.histogram(.databaseStatementDuration) {
             configuration.connection.onStatement = { statements[$0].observe($1) }
         }
+        if let failures = metrics?.counter(.databaseFailures) {
+            configuration.connection.onFailure = { failures[$0.code.rawValue].add() }
+        }
         self.configuration = configuration
         client = Client(configuration, loop: loop, logger: logger)
         if configuration.connection.preparesStatements {

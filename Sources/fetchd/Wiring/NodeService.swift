@@ -88,7 +88,7 @@ private struct RunningNode {
         for loop in [engineLoop, database.loop] { stalls.begin(loop.name) }
         EventLoop.observeStalls { stalls.observe($0.loop, elapsed: $0.elapsed, worked: $0.worked) }
         let tls = try NodeTLS(settings, loop, logger: logger)
-        let blobs = try await Self.blobStore(settings, loop)
+        let blobs = CountedBlobStore(try await Self.blobStore(settings, loop), metrics)
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
         try await limiters.refresh()
@@ -102,6 +102,7 @@ private struct RunningNode {
             audit: audit,
             onRepeat: { [questions = metrics.questions] in questions[$0.rawValue, "remembered"].add() }, logger: logger)
 
+        stores.cacheEvictor.report(to: metrics)
         let protocolStore = PostgresProtocolStore(client: database.client, ring: ring)
         let protocols = KnownProtocols(store: protocolStore)
         try await protocols.refresh()
