@@ -38,6 +38,7 @@ extension DashboardRoutes {
     private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let view = try await view(call, session)
         let job = try await find(call, of: view.tenant)
+        if view.isOwn, let page = try await pageElsewhere(of: job, call, session) { return page }
         var content = JobDetailPage.Content(view: view, frame: frame("Job \(job.id)", call, session), now: .now)
         // What came is the tenant's alone.
         content.preview = view.isOwn ? try await preview(of: job, view.tenant) : nil
@@ -49,6 +50,21 @@ extension DashboardRoutes {
         content.canSubmit = job.state.isFinal && view.isOwn && view.mayOpen(Self.newJobPath)
         let shown = content
         return await drawing.draw { page(.job, JobDetailPage(job, shown)) }
+    }
+
+    /// The page as another node makes it that runs the job, and alone knows how far it is; nil when this one makes it,
+    /// also since the other says nothing in a moment.
+    private func pageElsewhere(
+        of job: Job, _ call: Call, _ session: DashboardSession
+    ) async throws -> Response? {
+        guard job.isClaimed, ports.live.job(job.id, of: session.tenant) == nil else { return nil }
+        let answer = try await actions.events.forwarding.promptAnswer(to: call, about: job.id, of: session.tenant) {
+            $0[.cookie] = call.headers[.cookie]
+        }
+        guard var answer else { return nil }
+        // The session is renewed here, by the name that the browser knows.
+        answer.headers[.setCookie] = nil
+        return answer
     }
 
     /// The last messages about the job; nil when there are none.

@@ -30,11 +30,15 @@ struct Forwarding: Sendable {
     }
 
     /// The same when the owner's whole answer is there in a moment; nil too when it is not.
-    func promptAnswer(to call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
+    ///
+    /// - Parameter change: The changes of the request's fields.
+    func promptAnswer(
+        to call: Call, about job: Job.ID, of tenant: Tenant.ID, changing change: (inout HTTPFields) -> Void = { _ in }
+    ) async throws -> Response? {
         do {
-            guard let answer = try await ask(call, about: job, of: tenant, patience: Self.shortPatience),
-                answer.status == .ok
-            else { return nil }
+            let answer = try await ask(
+                call, about: job, of: tenant, patience: Self.shortPatience, changing: change)
+            guard let answer, answer.status == .ok else { return nil }
             return try await Self.whole(answer)
         } catch is Problem {
             return nil
