@@ -73,6 +73,10 @@ static inline CURLcode ccurl_set_ssl_context_function(CURL *handle, curl_ssl_ctx
     return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, function);
 }
 
+static inline CURLcode ccurl_set_debug_function(CURL *handle, curl_debug_callback function) {
+    return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, function);
+}
+
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

@@ -65,6 +65,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var networkSchemes: Set<String> = ["http", "https", "ftp", "ftps"]
     /// Fields sent with each request that does not set them itself, in this order.
     public var httpAdditionalHeaders: HTTPFields = [:]
+    /// Whether ``TaskMetrics`` have the header fields that each request was sent with, and those of each response;
+    /// false.
+    ///
+    /// It takes some microseconds for each request, and memory for as long as the task is there.
+    public var recordsHeaderFields = false
     /// Whether responses are asked for in a content coding (gzip, deflate, br, zstd) and given to the program without
     /// it; true.
     ///

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// How a task went: one entry for each request and answer it took.
 ///
 /// ```swift
@@ -71,6 +73,14 @@ public struct TransactionMetrics: Sendable {
     public var connectionWasLost = false
     /// Whether the connection went to a proxy.
     public var isProxyConnection = false
+    /// The header fields of the request as they were sent, with those that are added to every request.
+    ///
+    /// The values of fields that carry credentials, and of those that the request marks as sensitive, are left empty.
+    /// `nil` unless ``SessionConfiguration/recordsHeaderFields`` is set, of a request that was not sent over HTTP, of a
+    /// head of more than 8 KiB, and of a transaction before a load that was parked.
+    public var requestHeaderFields: HTTPFields?
+    /// The header fields of the response; `nil` where those of a request would be.
+    public var responseHeaderFields: HTTPFields?
     /// Bytes of the request line and header fields.
     public var countOfRequestHeaderBytesSent: Int64 = 0
     /// Bytes of the request body.

@@ -53,6 +53,10 @@ extension Transfer {
         ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context)
         ccurl_set_prerequest_function(easy, prepareRequest)
         ccurl_set_pointer(easy, CURLOPT_PREREQDATA, context)
+        if recordsFields {
+            ccurl_set_debug_function(easy, readSentHead)
+            ccurl_set_pointer(easy, CURLOPT_DEBUGDATA, context)
+        }
         ccurl_set_open_socket_function(easy, openSocket)
         ccurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
         // Asked by the connection, which outlives the transfer.

@@ -67,6 +67,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     @exclusivity(unchecked) var headerBytes = 0
     /// How often libcurl was about to send the request.
     var requestCount = 0
+    /// The head of the request as far as libcurl has sent it; nil once it is on record, and where it is not recorded.
+    var sentHead: [UInt8]?
     var isSendingPaused = false
     /// The bandwidths that it shares with others, and the one of its own.
     let bandwidthSource: (@Sendable () -> [Bandwidth])?
@@ -161,6 +163,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,
             httpVersion: head.httpVersion, expectedContentLength: decoder == nil ? head.contentLength : nil)
         self.response = response
+        if recordsFields { record(fields: head.fields) }
         if ExchangeLimits.mayBeRepeated(head.status.code) {
             redirectDeadline = partition.now.advanced(by: .seconds(1))
             partition.sweep.noteDeadline(redirectDeadline)
@@ -291,8 +294,11 @@ final class Transfer: Exchange, @unchecked Sendable {
         guard mayGoOnShakingHands else {
             return fail(.userAuthenticationRequired, "The server never ends the handshake of NTLM.")
         }
-        guard !partition.isUnrestricted else { return true }
-        return admit(IPAddress(address), port: UInt16(truncatingIfNeeded: port))
+        if !partition.isUnrestricted {
+            guard admit(IPAddress(address), port: UInt16(truncatingIfNeeded: port)) else { return false }
+        }
+        if recordsFields { recordSentHead() }
+        return true
     }
 
     /// Judges an address that is about to be connected (SEC-11), which has to be one of those that were looked up.

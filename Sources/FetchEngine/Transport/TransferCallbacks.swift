@@ -44,6 +44,16 @@ func prepareRequest(
     return maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
+func readSentHead(
+    _ easy: CurlHandle?, _ kind: curl_infotype, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    // All else that libcurl tells when it is told to be verbose.
+    guard kind == CURLINFO_HEADER_OUT, let transfer = transfer(context) else { return 0 }
+    transfer.sent(head: UnsafeRawBufferPointer(start: bytes, count: count))
+    return 0
+}
+
 func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ target: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {

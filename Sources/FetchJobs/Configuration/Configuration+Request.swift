@@ -8,6 +8,8 @@ extension Configuration {
         package var headers: HTTPFields?
         /// Whether servers get the W3C Trace Context of the job.
         package var sendsTraceContext: Bool?
+        /// Whether the metrics of transfers have the header fields of their requests and responses.
+        package var recordsHeaders: Bool?
         // Without effect, and never sent (BEY-23).
         package var attribution: RequestAttribution?
         package var allowsPersistentDNS: Bool?
@@ -26,6 +28,9 @@ extension Configuration {
             // What it says is known where the job is, not to the engine.
             ConfigurationMember(
                 "sendsTraceContext", \.sendsTraceContext, .bool, get: { _ in false }, set: { _, _ in }),
+            ConfigurationMember(
+                "recordsHeaders", \.recordsHeaders, .bool, get: { $0.recordsHeaderFields },
+                set: { records, engine in engine.recordsHeaderFields = records }),
             ConfigurationMember(
                 "attribution", \.attribution, .anyCase, get: { _ in .developer }, set: { _, _ in }),
             ConfigurationMember(

@@ -88,9 +88,24 @@ extension AnsweredChallenge {
     }
 }
 
+extension TaskMetrics {
+    /// The most bytes of recorded fields that a load has; those of transfers after it are left out.
+    private static let maximumFieldBytes = 64 * 1024
+
+    /// Writes the transactions as elements.
+    ///
+    /// - Parameter urls: The form in which URLs in header fields are shown.
+    package func writeTransactions(_ writer: inout JSONWriter, taskStart: Timestamp, _ urls: URLForm = .whole) {
+        var room = Self.maximumFieldBytes
+        for transaction in transactions { transaction.write(&writer, taskStart: taskStart, urls, room: &room) }
+    }
+}
+
 extension TransactionMetrics {
     /// Writes the transaction as an element; `fetchStart` counts from the start of the task.
-    package func write(_ writer: inout JSONWriter, taskStart: Timestamp) {
+    fileprivate func write(
+        _ writer: inout JSONWriter, taskStart: Timestamp, _ urls: URLForm, room: inout Int
+    ) {
         writer.object { writer in
             writer.member("url", url.redacted)
             writer.member("status", status)
@@ -112,6 +127,8 @@ extension TransactionMetrics {
             writer.member("countOfResponseBodyBytesReceived", countOfResponseBodyBytesReceived)
             writer.member("tlsProtocolVersion", negotiatedTLSProtocolVersion)
             writer.member("tlsCipherSuite", negotiatedTLSCipherSuite)
+            write(requestHeaderFields, as: "requestHeaders", &writer, urls, room: &room)
+            write(responseHeaderFields, as: "responseHeaders", &writer, urls, room: &room)
             if !certificates.isEmpty { writer.member("certificates", array: writeCertificates) }
             if !cookieNames.isEmpty {
                 writer.member(
@@ -121,6 +138,17 @@ extension TransactionMetrics {
                     })
             }
         }
+    }
+
+    private func write(
+        _ fields: HTTPFields?, as name: String, _ writer: inout JSONWriter, _ urls: URLForm, room: inout Int
+    ) {
+        guard let fields else { return }
+        let size = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
+        guard size <= room else { return }
+        room -= size
+        let shown = fields.withoutSecrets(relativeTo: url, urls)
+        writer.member(name, array: { writer in shown.forEach { $0.write(&writer, .redacted) } })
     }
 
     private static let maximumCertificates = 5

@@ -27,17 +27,18 @@ package enum URLForm: Sendable {
 }
 
 extension HTTPFields {
-    /// The fields of a response as they are stored and shown: without the values of cookies, which are stored only in
-    /// their jar, sealed, and without user names and passwords in URLs.
+    /// The fields of a response, or those that a request was sent with, as they are stored and shown: without the values
+    /// of cookies, which are stored only in their jar, sealed, and without user names and passwords in URLs.
     ///
-    /// - Parameter base: The URL of the response, to which its URLs are relative; nil when they have to stand alone.
+    /// - Parameter base: The URL of the message, to which its URLs are relative; nil when they have to stand alone.
     func withoutSecrets(relativeTo base: URLRecord?, _ urls: URLForm) -> HTTPFields {
         guard Self.telling.contains(where: contains) else { return self }
         var fields = HTTPFields()
         for var field in self {
             switch field.name {
             case .setCookie: field.value = Self.withoutValue(field.value)
-            case .location, .contentLocation: field.value = Self.redacted(url: field.value, relativeTo: base, urls)
+            case .location, .contentLocation, .referer:
+                field.value = Self.redacted(url: field.value, relativeTo: base, urls)
             case .link, .refresh: if urls.hides(field.value) { field.value = Redaction.text }
             default: break
             }
@@ -47,7 +48,7 @@ extension HTTPFields {
     }
 
     /// The fields that may hold secrets.
-    private static let telling: [HTTPField.Name] = [.setCookie, .location, .contentLocation, .link, .refresh]
+    private static let telling: [HTTPField.Name] = [.setCookie, .location, .contentLocation, .referer, .link, .refresh]
 
     /// `sid=…; Path=/` without the text between the name and the attributes.
     private static func withoutValue(_ cookie: String) -> String {

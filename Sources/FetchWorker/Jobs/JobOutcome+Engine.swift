@@ -48,9 +48,7 @@ extension JobOutcome {
         let taskStart = start.advanced(by: .zero - task.earlier)
         observation = LoadObservation(of: task, metrics, startedAt: taskStart)
         traffic = metrics.transactions.reduce(Traffic()) { $0 + Traffic(of: $1) }
-        self.metrics = RawJSON.array { writer in
-            for transaction in metrics.transactions { transaction.write(&writer, taskStart: taskStart) }
-        }
+        self.metrics = RawJSON.array { metrics.writeTransactions(&$0, taskStart: taskStart, urls) }
         let steps = task.steps
         guard !steps.isEmpty else { return }
         self.redirects = Self.array(task.redirects) { $0.write(&$1, urls) }

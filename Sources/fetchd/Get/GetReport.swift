@@ -29,7 +29,7 @@ struct GetReport {
             writer.member(
                 "metrics",
                 array: { writer in
-                    for transaction in metrics.transactions { transaction.write(&writer, taskStart: startedAt) }
+                    metrics.writeTransactions(&writer, taskStart: startedAt)
                 }
             )
         }

@@ -261,6 +261,49 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(member(job, "response", "url") == play.url("b") && play.requests.count == 1)
     }
 
+    @Test func `the HTTP Archive has the fields of every hop and attempt, as they were sent and received`() async throws
+    {
+        let rig = try SharedService.current
+        let play = rig.stage.serve { number, connection in
+            switch number {
+            case 0: try connection.send(answer("503 Busy"))
+            case 1:
+                try connection.send(
+                    "HTTP/1.1 302 Found\r\nLocation: b?sig=k3y\r\nX-Hop: 1\r\nContent-Length: 0\r\n\r\n")
+            default:
+                try connection.send("HTTP/1.1 200 OK\r\nX-Hop: 2\r\nSet-Cookie: a=k3y\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let job = try await rig.fetch(
+            play.url("a"),
+            #""headers": {"Authorization": "Bearer k3y", "X-Tag": ["1", "2"]}, "sensitive": ["query"]"#,
+            configuration: #"{"request": {"recordsHeaders": true}, "#
+                + #""retry": {"statuses": [503], "backoff": {"initial": 0.01}}}"#)
+        let id = try #require(member(job, "id", as: String.self))
+        let har = try await rig.service.request(.get, "/v1/jobs/\(id)/har")
+        let entries = member(har.json, "log", "entries", as: [[String: Any]].self) ?? []
+        #expect(entries.count == 3 && play.requests.count == 3)
+        for (entry, received) in zip(entries, play.requests) {
+            let fields = member(entry, "request", "headers", as: [[String: Any]].self) ?? []
+            let names = fields.compactMap { $0["name"] as? String }
+            for name in names { #expect(received.head.contains("\r\n\(name): "), "\(name)") }
+            #expect(received.head.split(separator: "\r\n").count - 1 == names.count, "\(received.head)")
+            #expect(names.contains("Host") && names.filter { $0 == "X-Tag" }.count == 2)
+            let values = fields.compactMap { $0["value"] as? String }
+            #expect(values.contains("2") && values.contains("<redacted>"))
+        }
+        let hops = entries.map { entry in
+            (member(entry, "response", "headers", as: [[String: Any]].self) ?? []).compactMap { field in
+                field["name"] as? String == "X-Hop" ? field["value"] as? String : nil
+            }
+        }
+        #expect(hops == [[], ["1"], ["2"]])
+        let whole = try await rig.service.request(.get, "/v1/jobs/\(id)")
+        #expect(!har.text.contains("k3y") && !whole.text.contains("k3y"))
+        let plain = try await rig.fetch(play.url("a"))
+        #expect(member(plain, "attempts", "0", "metrics", "0", "requestHeaders", as: [[String: Any]].self) == nil)
+    }
+
     @Test func `the HTTP Archive tells what was decided`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { _, connection in try connection.send(answer()) }

@@ -37,7 +37,8 @@ import Testing
           "upload": {"expectContinue": "never"},
           "request": {
             "headers": [{"name": "Accept-Language", "value": "de"}], "attribution": "developer",
-            "allowsPersistentDNS": false, "sendsTraceContext": false
+            "allowsPersistentDNS": false, "sendsTraceContext": false,
+            "recordsHeaders": true
           }
         }
         """#
@@ -70,6 +71,7 @@ import Testing
         let engine = SessionConfiguration.default.overridden(by: read)
         #expect(engine.redirects.policy == .return)
         #expect(engine.redirects.maximum == 3)
+        #expect(engine.recordsHeaderFields)
         #expect(engine.redirects.allowedHosts == ["a.example", "[::1]"])
         #expect(engine.redirects.forwardCredentialsToHosts == ["b.example"])
         #expect(engine.tls.pins.count == 1)

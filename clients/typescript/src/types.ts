@@ -1236,6 +1236,11 @@ export interface LoadConfiguration {
      * that has, or whose session has, one of these fields itself.
      */
     sendsTraceContext?: boolean;
+    /**
+     * Whether `attempts[].metrics[]`, and so the HTTP Archive, have the header fields of each request as it was
+     * sent and those of each response, without secrets.
+     */
+    recordsHeaders?: boolean;
     /** Who caused the requests. Without effect, and never sent. */
     attribution?: "developer" | "user";
     /** Without effect, as addresses of names are never stored. */
@@ -1925,6 +1930,14 @@ export interface TransferMetrics {
   response?: Phase;
   /** In seconds. */
   duration: number;
+  /**
+   * The header fields of the request as they were sent, in their order, with those that the service adds. Only
+   * where `configuration.request.recordsHeaders` is set; absent where nothing was sent by HTTP, of a head of more
+   * than 8 KiB, once an attempt has 64 KiB of recorded fields, and of transfers before a load was parked.
+   */
+  requestHeaders?: Array<RecordedHeader>;
+  /** The header fields of the response, where those of the request would be there. */
+  responseHeaders?: Array<RecordedHeader>;
   /** In bytes. */
   countOfRequestHeaderBytesSent?: number;
   /** In bytes. */
@@ -1956,6 +1969,16 @@ export interface ShownCertificate {
   notAfter?: Timestamp;
   /** The SHA-256 digest of its DER. */
   sha256: string;
+}
+
+/** One header field of a request that was sent, or of its response. */
+export interface RecordedHeader {
+  /** As it was sent. */
+  name: string;
+  /** `<redacted>` where it is a secret. */
+  value: string;
+  /** Whether the value is a secret; absent where it is none. */
+  sensitive?: boolean;
 }
 
 /** An HTTP Archive, version 1.2. */

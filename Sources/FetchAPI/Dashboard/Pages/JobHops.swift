@@ -65,12 +65,19 @@ struct JobHops {
         return phases + (cookies.isEmpty ? [] : [Fact(name: "Cookies sent", value: VisibleText.cut(cookies))])
             + JobDetailPage.members(transfer, without: drawn).map {
                 Fact(name: names[$0.name] ?? $0.name, value: $0.value)
-            }
+            } + fields("requestHeaders", "Sent", transfer) + fields("responseHeaders", "Received", transfer)
+    }
+
+    /// The fields that are on record, each with what became of it before its name.
+    private static func fields(_ name: String, _ verb: String, _ transfer: JSONValue) -> [Fact] {
+        JobDetailPage.headers(transfer, name).map { Fact(name: "\(verb) \($0.name)", value: $0.value) }
     }
 
     /// What is drawn, or shown elsewhere.
     private static let drawn = Set(
-        Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration", "certificates", "cookies"])
+        Waterfall.Phase.allCases.map(\.rawValue) + [
+            "url", "status", "duration", "certificates", "cookies", "requestHeaders", "responseHeaders",
+        ])
 
     /// The words for what the engine measures.
     private static let names = [

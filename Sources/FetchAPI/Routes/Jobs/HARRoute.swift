@@ -52,8 +52,10 @@ struct HAR {
             var entry = Entry(transfer, number: attempt.number, method: method)
             // Metrics leave the query out.
             if let url, url.prefix(while: { $0 != "?" && $0 != "#" }) == entry.url { entry.url = url }
-            entry.requestHeaders = request?.member("headers")?.elements ?? []
+            // Where no fields are on record, those of the job tell what was to be sent.
+            entry.requestHeaders = (transfer.member("requestHeaders") ?? request?.member("headers"))?.elements ?? []
             if index == transfers.count - 1 { entry.take(response) }
+            entry.takeRecord()
             if (300..<400).contains(entry.status), let hop = hops.next() {
                 (url, method) = (hop.member("location")?.text, hop.member("method")?.text ?? method)
                 entry.redirectURL = url ?? ""
@@ -115,6 +117,15 @@ extension HAR {
             guard let response, response.member("status")?.integer == status else { return }
             responseHeaders = response.member("headers")?.elements ?? []
             mimeType = response.member("mimeType")?.text ?? ""
+        }
+
+        /// Takes over the fields that the response of this very transfer had, where they are on record.
+        mutating func takeRecord() {
+            guard let recorded = transfer.member("responseHeaders")?.elements else { return }
+            responseHeaders = recorded
+            guard mimeType.isEmpty else { return }
+            let type = recorded.first { $0.member("name")?.text?.lowercased() == "content-type" }
+            mimeType = type?.member("value")?.text ?? ""
         }
 
         func write(_ writer: inout JSONWriter) {

@@ -12,15 +12,21 @@ import Testing
             {"name": "Authorization", "value": "Bearer hidden"}, {"name": "Accept", "value": "text/html"}]}}
         """#
 
-    private static func transfer(_ url: String, _ status: Int) -> String {
+    private static func transfer(_ url: String, _ status: Int, _ more: String = "") -> String {
         #"""
-        {"url": "\#(url)", "status": \#(status), "networkProtocolName": "h2", "remoteAddress": "192.0.2.1",
+        {\#(more)"url": "\#(url)", "status": \#(status), "networkProtocolName": "h2", "remoteAddress": "192.0.2.1",
          "fetchStart": "2026-11-21T10:52:00.130Z", "domainLookup": [0, 0.004], "connect": [0.004, 0.03],
          "secureConnection": [0.012, 0.03], "request": [0.03, 0.031], "response": [0.045, 0.049], "duration": 0.05,
          "countOfRequestHeaderBytesSent": 120, "countOfRequestBodyBytesSent": 0,
          "countOfResponseHeaderBytesReceived": 210, "countOfResponseBodyBytesReceived": 5}
         """#
     }
+
+    /// What is on record of the redirect.
+    private static let recorded = #"""
+        "requestHeaders": [{"name": "Host", "value": "origin.example"}, {"name": "Cookie", "value": "hidden"}],
+        "responseHeaders": [{"name": "Location", "value": "/b"}, {"name": "Content-Type", "value": "text/plain"}],
+        """#
 
     private static func attempt(_ number: Int, _ transfers: String...) -> Job.Attempt {
         let metrics = RawJSON(Array("[\(transfers.joined(separator: ","))]".utf8))
@@ -38,7 +44,7 @@ import Testing
                 job.attempts = [
                     Self.attempt(1, Self.transfer("https://origin.example/a", 503)),
                     Self.attempt(
-                        2, Self.transfer("https://origin.example/a", 303),
+                        2, Self.transfer("https://origin.example/a", 303, Self.recorded),
                         Self.transfer("https://other.example/b", 200)),
                 ]
                 job.redirects = RawJSON(
@@ -80,6 +86,19 @@ import Testing
             let names = ["blocked", "dns", "connect", "ssl", "send", "wait", "receive"]
             #expect(names.map { entry?["timings"]?[$0]?.double } == [1, 4, 26, 18, 1, 14, 4])
             #expect(entry?["time"]?.double == 50)
+        }
+    }
+
+    @Test func `each transfer has the fields that are on record of it, or else those of the job`() async throws {
+        try await archive { har, _ in
+            let entries = (0..<3).map { har["log"]?["entries"]?[$0] }
+            let sent = entries.map { $0?["request"]?["headers"] }
+            #expect(sent.map { $0?[0]?["name"]?.string } == ["Authorization", "Host", "Authorization"])
+            #expect(sent[1]?.count == 2 && sent[1]?[1]?["value"]?.string == "<redacted>")
+            let received = entries.map { $0?["response"]?["headers"] }
+            #expect(received.map { $0?.count } == [0, 2, 2])
+            #expect(received[1]?[0]?["value"]?.string == "/b")
+            #expect(entries[1]?["response"]?["content"]?["mimeType"]?.string == "text/plain")
         }
     }
 

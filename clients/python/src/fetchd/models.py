@@ -1033,6 +1033,9 @@ class LoadConfigurationRequest(Model):
     """Whether HTTP servers get the trace of the job by `traceparent` and `tracestate` (W3C Trace Context), as other
     fields of the request, on redirects too. Nothing is sent for a job that is in no trace, and for one that has,
     or whose session has, one of these fields itself."""
+    records_headers: bool | None = None
+    """Whether `attempts[].metrics[]`, and so the HTTP Archive, have the header fields of each request as it was sent
+    and those of each response, without secrets."""
     attribution: Literal['developer', 'user'] | None = None
     """Who caused the requests. Without effect, and never sent."""
     allows_persistent_dns: bool | None = None
@@ -1725,6 +1728,12 @@ class TransferMetrics(Model):
     response: Phase | None = None
     duration: float
     """In seconds."""
+    request_headers: list[RecordedHeader] | None = None
+    """The header fields of the request as they were sent, in their order, with those that the service adds. Only
+    where `configuration.request.recordsHeaders` is set; absent where nothing was sent by HTTP, of a head of more
+    than 8 KiB, once an attempt has 64 KiB of recorded fields, and of transfers before a load was parked."""
+    response_headers: list[RecordedHeader] | None = None
+    """The header fields of the response, where those of the request would be there."""
     count_of_request_header_bytes_sent: int | None = None
     """In bytes."""
     count_of_request_body_bytes_sent: int | None = None
@@ -1756,6 +1765,18 @@ class ShownCertificate(Model):
     not_after: Timestamp | None = None
     sha256: str
     """The SHA-256 digest of its DER."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedHeader(Model):
+    """One header field of a request that was sent, or of its response."""
+
+    name: str
+    """As it was sent."""
+    value: str
+    """`<redacted>` where it is a secret."""
+    sensitive: bool | None = None
+    """Whether the value is a secret; absent where it is none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3021,6 +3042,7 @@ LoadConfigurationResponse._members = (
 LoadConfigurationRequest._members = (
     Member("headers", "headers", anything, False),
     Member("sendsTraceContext", "sends_trace_context", boolean, False),
+    Member("recordsHeaders", "records_headers", boolean, False),
     Member("attribution", "attribution", text, False),
     Member("allowsPersistentDNS", "allows_persistent_dns", boolean, False),
 )
@@ -3341,6 +3363,8 @@ TransferMetrics._members = (
     Member("request", "request", listed(number), False),
     Member("response", "response", listed(number), False),
     Member("duration", "duration", number, True),
+    Member("requestHeaders", "request_headers", lambda value: listed(RecordedHeader.from_json)(value), False),
+    Member("responseHeaders", "response_headers", lambda value: listed(RecordedHeader.from_json)(value), False),
     Member("countOfRequestHeaderBytesSent", "count_of_request_header_bytes_sent", integer, False),
     Member("countOfRequestBodyBytesSent", "count_of_request_body_bytes_sent", integer, False),
     Member("countOfResponseHeaderBytesReceived", "count_of_response_header_bytes_received", integer, False),
@@ -3356,6 +3380,11 @@ ShownCertificate._members = (
     Member("notBefore", "not_before", time, False),
     Member("notAfter", "not_after", time, False),
     Member("sha256", "sha256", text, True),
+)
+RecordedHeader._members = (
+    Member("name", "name", text, True),
+    Member("value", "value", text, True),
+    Member("sensitive", "sensitive", boolean, False),
 )
 HARLogCreator._members = (
     Member("name", "name", text, True),

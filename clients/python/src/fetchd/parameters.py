@@ -465,6 +465,7 @@ class LoadConfigurationRequest(TypedDict, total=False):
 
     headers: RequestHeaderList | RequestHeaderMap
     sendsTraceContext: bool
+    recordsHeaders: bool
     attribution: Literal['developer', 'user']
     allowsPersistentDNS: bool
 
