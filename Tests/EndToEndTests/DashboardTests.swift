@@ -7,9 +7,9 @@ import Testing
 @Suite struct DashboardTests {
     /// Set `SCREENSHOTS` to a directory to look at the pages of the browser.
     private func keep(_ browser: Browser, as name: String) async throws {
+        guard let directory = ProcessInfo.processInfo.environment["SCREENSHOTS"] else { return }
         let screenshot = try await browser.screenshot
         #expect(screenshot.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-        guard let directory = ProcessInfo.processInfo.environment["SCREENSHOTS"] else { return }
         try screenshot.write(to: URL(filePath: directory).appending(path: "\(name).png"))
     }
 
