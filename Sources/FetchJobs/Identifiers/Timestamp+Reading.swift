@@ -1,22 +1,72 @@
 extension Timestamp {
     /// The time that a text in the form of RFC 3339 names, such as `2026-11-21T10:52:00.125Z`, to the microsecond.
     package init?(rfc3339 text: String) {
-        let form = #/(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
-        guard let match = text.wholeMatch(of: form)?.output,
-            let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
-            let hour = Int64(match.4), let minute = Int64(match.5), let second = Int64(match.6),
+        var parts = Parts(text)
+        guard let year = parts.number(4), parts.take("-"), let month = parts.number(2), parts.take("-"),
+            let day = parts.number(2), parts.take("T") || parts.take("t"), let hour = parts.number(2), parts.take(":"),
+            let minute = parts.number(2), parts.take(":"), let second = parts.number(2),
+            let microseconds = parts.microseconds(), let offset = parts.offset(), parts.isAtEnd,
             (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day), hour < 24, minute < 60,
             // A leap second counts as the one after it.
             second <= 60
         else { return nil }
-        var seconds = ((Self.days(before: year, month, day) * 24 + hour) * 60 + minute) * 60 + second
-        if let sign = match.8, let hours = match.9.flatMap({ Int64($0) }), let minutes = match.10.flatMap({ Int64($0) })
-        {
-            guard hours < 24, minutes < 60 else { return nil }
-            seconds -= (sign == "-" ? -1 : 1) * (hours * 60 + minutes) * 60
+        let seconds = ((Self.days(before: year, month, day) * 24 + hour) * 60 + minute) * 60 + second - offset
+        self.init(microseconds: seconds * 1_000_000 + microseconds)
+    }
+
+    /// Reads the parts of a time one after the other: each job and page has many times, and a pattern takes long for one.
+    private struct Parts {
+        private var rest: Substring.UTF8View
+
+        init(_ text: String) { rest = text[...].utf8 }
+
+        var isAtEnd: Bool { rest.isEmpty }
+
+        /// Takes a character; false when another one stands there.
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard rest.first == UInt8(ascii: character) else { return false }
+            rest.removeFirst()
+            return true
         }
-        let fraction = (match.7.map { String($0) } ?? "") + "000000"
-        self.init(microseconds: seconds * 1_000_000 + (Int64(fraction.prefix(6)) ?? 0))
+
+        private mutating func digit() -> Int64? {
+            guard let byte = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            rest.removeFirst()
+            return Int64(byte - UInt8(ascii: "0"))
+        }
+
+        /// A number of so many digits.
+        mutating func number(_ count: Int) -> Int64? {
+            var number: Int64 = 0
+            for _ in 0..<count {
+                guard let digit = digit() else { return nil }
+                number = number * 10 + digit
+            }
+            return number
+        }
+
+        /// The fraction of a second, of one to nine digits; zero when there is none.
+        mutating func microseconds() -> Int64? {
+            guard take(".") else { return 0 }
+            var (number, count): (Int64, Int) = (0, 0)
+            while let digit = digit() {
+                count += 1
+                if count <= 6 { number = number * 10 + digit }
+            }
+            guard (1...9).contains(count) else { return nil }
+            for _ in min(count, 6)..<6 { number *= 10 }
+            return number
+        }
+
+        /// How many seconds the zone is ahead of UTC.
+        mutating func offset() -> Int64? {
+            if take("Z") || take("z") { return 0 }
+            let isAhead = take("+")
+            guard isAhead || take("-"), let hours = number(2), take(":"), let minutes = number(2), hours < 24,
+                minutes < 60
+            else { return nil }
+            return (isAhead ? 1 : -1) * (hours * 60 + minutes) * 60
+        }
     }
 
     private static func days(in month: Int64, of year: Int64) -> Int64 {
