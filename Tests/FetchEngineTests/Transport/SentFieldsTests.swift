@@ -89,13 +89,13 @@ import Testing
     @Test func `HTTP 2 has them too`() async throws {
         let authority = try await TestAuthority()
         let server = try await LoopbackServer.nginxTLS(
-            try await authority.issue("server"), directives: ["location / { return 200 $http_x_tag; }"])
+            try await authority.issue("server"), directives: ["location /tag { return 200 $http_x_tag; }"])
         var configuration = SessionConfiguration()
         configuration.recordsHeaderFields = true
         configuration.tls.anchors = .pem(authority.certificate)
         let session = Session(configuration: configuration)
         for number in 1...2 {
-            var request = Request(url: try URLRecord("https://localhost:\(server.port)/"))
+            var request = Request(url: try URLRecord("https://localhost:\(server.port)/tag"))
             request.headerFields.append(HTTPField(name: try #require(.init("X-Tag")), value: "\(number)"))
             let task = session.dataTask(with: request)
             #expect(try await task.response(bufferingUpTo: 100).httpVersion == "h2")
