@@ -277,8 +277,8 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         let job = try await rig.fetch(
             play.url("a"),
             #""headers": {"Authorization": "Bearer k3y", "X-Tag": ["1", "2"]}, "sensitive": ["query"]"#,
-            configuration: #"{"request": {"recordsHeaders": true}, "#
-                + #""retry": {"statuses": [503], "backoff": {"initial": 0.01}}}"#)
+            configuration: #""request": {"recordsHeaders": true}, "#
+                + #""retry": {"statuses": [503], "backoff": {"initial": 0.01}}"#)
         let id = try #require(member(job, "id", as: String.self))
         let har = try await rig.service.request(.get, "/v1/jobs/\(id)/har")
         let entries = member(har.json, "log", "entries", as: [[String: Any]].self) ?? []
