@@ -88,7 +88,7 @@ struct CacheMachine {
             && !request.headerFields.contains { Self.conditions.contains($0.name) }
     }
 
-    private static let conditions: Set<HTTPField.Name> = [
+    private static let conditions: [HTTPField.Name] = [
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
 

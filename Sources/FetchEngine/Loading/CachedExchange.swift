@@ -7,7 +7,7 @@ final class CachedExchange: Exchange, @unchecked Sendable {
     let request: Request
     let shared: SharedConfiguration
     let state: LoadState
-    var delivery: Delivery
+    let delivery: Delivery
     private let reader: any CachedBodyReader
     private var isReading = false
 

@@ -11,7 +11,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
     let request: Request
     let shared: SharedConfiguration
     let state: LoadState
-    var delivery: Delivery
+    let delivery: Delivery
     /// The request that the handler leads to.
     private(set) var proposedRequest: Request?
     /// Where the handler allows the answer to be kept.

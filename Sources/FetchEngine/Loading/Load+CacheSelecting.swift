@@ -51,7 +51,8 @@ extension HTTPFields {
     /// The same with codes in place of credentials (RFC 2104), so that who sees a digest of them and has no key cannot
     /// try passwords on it.
     fileprivate func withCredentialsHidden(by key: [UInt8]) -> HTTPFields {
-        var hidden = HTTPFields()
+        guard contains(where: \.name.isOfCredential) else { return self }
+        var hidden: [HTTPField] = []
         for field in self {
             guard field.name.isOfCredential else {
                 hidden.append(field)
@@ -62,6 +63,6 @@ extension HTTPFields {
             HMAC(EVP_sha256(), key, Int32(key.count), value, value.count, &code, nil)
             hidden.append(HTTPField(name: field.name, value: String(decoding: Base64.encode(code), as: UTF8.self)))
         }
-        return hidden
+        return HTTPFields(hidden)
     }
 }

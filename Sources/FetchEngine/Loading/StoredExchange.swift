@@ -4,7 +4,7 @@ final class StoredExchange: Exchange, @unchecked Sendable {
     let request: Request
     let shared: SharedConfiguration
     let state: LoadState
-    var delivery: Delivery
+    let delivery: Delivery
 
     init(
         _ response: Response, body: [UInt8], for request: Request, configuration: SharedConfiguration, state: LoadState

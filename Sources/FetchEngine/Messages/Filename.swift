@@ -14,6 +14,11 @@ package struct Filename: Equatable, CustomStringConvertible {
 
     /// Makes a name safe; nil when nothing is left of it.
     package init?(sanitizing name: String) {
+        // Most names are plain, and are what they would become.
+        if Self.isPlain(name), !Self.isDeviceName(name) {
+            text = name
+            return
+        }
         let component = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last
         var scalars = (component.map(Array.init) ?? []).filter { !Self.isHarmful($0) }[...]
         while let first = scalars.first, first == "." || first.properties.isWhitespace { scalars.removeFirst() }
@@ -80,6 +85,16 @@ package struct Filename: Equatable, CustomStringConvertible {
         // The cut may have uncovered characters that names may not end with.
         while let last = stem.last, last == "." || last.properties.isWhitespace { stem.removeLast() }
         return String(stem) + ending
+    }
+
+    /// Whether it has nothing but letters, digits, hyphens, low lines and, between these, dots, and is short enough.
+    private static func isPlain(_ name: String) -> Bool {
+        let bytes = name.utf8
+        let dot = UInt8(ascii: ".")
+        return !bytes.isEmpty && bytes.count <= maximumBytes && bytes.first != dot && bytes.last != dot
+            && bytes.allSatisfy {
+                $0.isASCIILetter || $0.isASCIIDigit || $0 == dot || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+            }
     }
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {

@@ -135,8 +135,7 @@ extension MediaType {
 
     /// RFC 9110 §5.6.2.
     private static func isToken(_ bytes: ArraySlice<UInt8>) -> Bool {
-        !bytes.isEmpty
-            && bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+        !bytes.isEmpty && bytes.allSatisfy(\.isToken)
     }
 
     private static func isQuotable(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }

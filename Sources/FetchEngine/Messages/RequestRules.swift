@@ -45,7 +45,8 @@ enum RequestRules {
 
     private static let forbiddenMethods: Set<String> = ["CONNECT", "TRACE", "TRACK"]
 
-    private static let forbiddenFields: Set<String> = [
+    /// A list: so few short names are compared sooner than hashed.
+    private static let forbiddenFields = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer",
     ]
 }

@@ -5,7 +5,8 @@ extension Response {
     var contentCoding: String { Self.contentCoding(headerFields) }
 
     static func contentCoding(_ fields: HTTPFields) -> String {
-        fields[values: .contentEncoding]
+        guard fields.contains(.contentEncoding) else { return "" }
+        return fields[values: .contentEncoding]
             .flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }

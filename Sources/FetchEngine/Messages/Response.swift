@@ -15,6 +15,8 @@ public struct Response: Sendable {
         let url: URLRecord
         let status: HTTPResponse.Status
         let headerFields: HTTPFields
+        /// Read once: a load asks for it several times.
+        let mediaType: MediaType?
         let httpVersion: String
         let expectedContentLength: Int64?
         let properties: Properties
@@ -63,7 +65,7 @@ public struct Response: Sendable {
     /// The charset the server named, or `nil`.
     public var textEncodingName: String? { mediaType?.charset }
 
-    var mediaType: MediaType? { headerFields[.contentType].flatMap(MediaType.init) }
+    var mediaType: MediaType? { values.value.mediaType }
 
     /// Makes a response, for example in a test of code that reads one.
     public init(
@@ -76,7 +78,8 @@ public struct Response: Sendable {
     ) {
         values = Boxed(
             Values(
-                url: url, status: status, headerFields: headerFields, httpVersion: httpVersion,
+                url: url, status: status, headerFields: headerFields,
+                mediaType: headerFields[.contentType].flatMap(MediaType.init), httpVersion: httpVersion,
                 expectedContentLength: expectedContentLength, properties: properties))
     }
 }

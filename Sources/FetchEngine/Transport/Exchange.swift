@@ -12,7 +12,7 @@ protocol Exchange: AnyObject, Sendable {
     var request: Request { get }
     var shared: SharedConfiguration { get }
     var state: LoadState { get }
-    var delivery: Delivery { get set }
+    var delivery: Delivery { get }
 
     /// Lets more of the body come after ``Delivery/isReceivingPaused``.
     func resumeReceiving()
@@ -37,7 +37,9 @@ protocol Exchange: AnyObject, Sendable {
 }
 
 /// The received part of a hop, and the wait of its reader.
-struct Delivery {
+///
+/// An object, since each look at one of its parts through ``Exchange`` would copy a structure as a whole.
+final class Delivery {
     /// An informational response (1xx).
     struct Informational {
         let status: HTTPResponse.Status
@@ -53,25 +55,25 @@ struct Delivery {
     }
 
     /// The engine's own reason to fail; it replaces any other.
-    var failure: LoadError?
+    @exclusivity(unchecked) var failure: LoadError?
     /// Set when the exchange is over: nil inside for success.
-    var outcome: LoadError??
-    var response: Response?
-    var trailers = HTTPFields()
-    var body: [UInt8] = []
-    var bodyBytes: Int64 = 0
-    var metrics: TransactionMetrics
+    @exclusivity(unchecked) var outcome: LoadError??
+    @exclusivity(unchecked) var response: Response?
+    @exclusivity(unchecked) var trailers = HTTPFields()
+    @exclusivity(unchecked) var body: [UInt8] = []
+    @exclusivity(unchecked) var bodyBytes: Int64 = 0
+    @exclusivity(unchecked) var metrics: TransactionMetrics
     /// When the body of a redirect or a challenge has taken long enough.
-    var redirectDeadline: MonotonicTime?
+    @exclusivity(unchecked) var redirectDeadline: MonotonicTime?
     /// Whether the source of the body waits for its reader.
-    var isReceivingPaused = false
+    @exclusivity(unchecked) var isReceivingPaused = false
     /// Informational responses that no delegate was notified of yet.
-    var informational: [Informational] = []
+    @exclusivity(unchecked) var informational: [Informational] = []
 
-    fileprivate var demand: Demand?
-    fileprivate var waiter: UnsafeContinuation<Void, Never>?
+    @exclusivity(unchecked) fileprivate var demand: Demand?
+    @exclusivity(unchecked) fileprivate var waiter: UnsafeContinuation<Void, Never>?
     /// How many bytes of the request body the delegate was notified of.
-    fileprivate var reportedBytesSent: Int64 = 0
+    @exclusivity(unchecked) fileprivate var reportedBytesSent: Int64 = 0
 
     init(for request: Request) { metrics = TransactionMetrics(url: request.url.withoutCredentials()) }
 }

@@ -13,7 +13,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     let request: Request
     let shared: SharedConfiguration
     let state: LoadState
-    @exclusivity(unchecked) var delivery: Delivery
+    let delivery: Delivery
 
     /// It waits for its turn at its origin, then for descriptors, and runs.
     enum Stage { case queued, waiting, running, over }
