@@ -2,7 +2,9 @@ import CLibPQ
 import EventLoop
 
 /// One request in the pipeline of a connection, with the part of its result that was received.
-struct PipelineEntry {
+///
+/// An object, since it is long to copy each time it is looked at.
+final class PipelineEntry {
     typealias Answer = Result<Rows?, PostgresError>
 
     enum Request {
@@ -23,9 +25,9 @@ struct PipelineEntry {
     let answer: (Answer) -> Void
 
     var steps: [Step] = []
-    var resultCount = 0
-    var lastResult: QueryResult?
-    var error: PostgresError?
+    private var resultCount = 0
+    private var lastResult: QueryResult?
+    private var error: PostgresError?
     var sent = MonotonicTime.now
     /// The statements that the server has not, or may not have, as its answer says.
     private(set) var missingStatements: [PreparedStatement] = []
@@ -35,7 +37,7 @@ struct PipelineEntry {
         self.answer = answer
     }
 
-    mutating func receive(_ result: QueryResult) {
+    func receive(_ result: QueryResult) {
         defer { resultCount += 1 }
         switch result.status {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY:
@@ -49,7 +51,7 @@ struct PipelineEntry {
         }
     }
 
-    private mutating func fail(_ failure: PostgresError) {
+    private func fail(_ failure: PostgresError) {
         guard error == nil else { return }
         error = failure
         guard steps.indices.contains(resultCount) else { return }

@@ -8,9 +8,11 @@
 /// a second never builds its text again: connections recognize it by the addresses of its literals. A `Query` can be
 /// interpolated into another; parameters are numbered when the text is rendered.
 package struct Query: ExpressibleByStringInterpolation, Sendable {
+    /// Without a reference, so that pieces are copied as bytes.
     enum Piece: Sendable {
         case literal(StaticString)
-        case text(String)
+        /// A text by its place in `texts`.
+        case text(Int)
         case parameter
     }
 
@@ -22,6 +24,8 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
     }
 
     private(set) var pieces: [Piece] = []
+    /// The pieces that were made at run time.
+    private(set) var texts: [String] = []
     private(set) var parameters: [Parameter] = []
     private(set) var values = ParameterWriter()
     /// A hash of what `key` compares; kept up while the query is built.
@@ -36,7 +40,7 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
     /// It is not kept prepared.
     ///
     /// Never put a value into the text; interpolate the query into one with values instead.
-    package init(verbatim text: String) { pieces = [.text(text)] }
+    package init(verbatim text: String) { appendText(text) }
 
     /// A quoted name: a table, a channel, a database.
     package static func identifier(_ name: String) -> Query {
@@ -46,9 +50,7 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
     }
 
     /// Whether the text is made of literals only, so that keeping it prepared is bounded by the source code.
-    var isStatic: Bool {
-        !pieces.contains { if case .text = $0 { true } else { false } }
-    }
+    var isStatic: Bool { texts.isEmpty }
 
     /// The text with numbered parameters.
     var sql: String {
@@ -57,7 +59,7 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
         for piece in pieces {
             switch piece {
             case .literal(let literal): sql += literal.description
-            case .text(let text): sql += text
+            case .text(let place): sql += texts[place]
             case .parameter:
                 number += 1
                 sql += "$\(number)"
@@ -84,11 +86,16 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
     private mutating func append(_ literal: StaticString) {
         guard literal.utf8CodeUnitCount > 0 else { return }
         guard literal.hasPointerRepresentation else {
-            pieces.append(.text(literal.description))
+            appendText(literal.description)
             return
         }
         pieces.append(.literal(literal))
         mix(UInt(bitPattern: literal.utf8Start))
+    }
+
+    private mutating func appendText(_ text: String) {
+        pieces.append(.text(texts.count))
+        texts.append(text)
     }
 
     private mutating func append(_ value: some PostgresValue) {
@@ -100,12 +107,18 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
     }
 
     private mutating func append(_ query: Query) {
-        pieces += query.pieces
+        if query.isStatic {
+            pieces += query.pieces
+        } else {
+            for piece in query.pieces {
+                if case .text(let place) = piece { appendText(query.texts[place]) } else { pieces.append(piece) }
+            }
+        }
         for var parameter in query.parameters {
             parameter.start += values.bytes.count
             parameters.append(parameter)
         }
-        values.append(query.values.bytes)
+        values.append(contentsOf: query.values)
         mix(query.fingerprint)
     }
 
@@ -145,6 +158,7 @@ extension Query {
         static func == (left: Key, right: Key) -> Bool {
             left.query.pieces.count == right.query.pieces.count
                 && left.query.parameters.elementsEqual(right.query.parameters) { $0.type == $1.type }
+                && left.query.texts == right.query.texts
                 && zip(left.query.pieces, right.query.pieces).allSatisfy(isSame)
         }
 

@@ -196,10 +196,9 @@ final class Wire: DescriptorHandler {
     }
 
     private func send(_ exchange: PipelineEntry, _ query: Query, behind opening: [Query]) {
-        var exchange = exchange
         exchange.sent = .now
         let isSent =
-            opening.allSatisfy { send($0, for: &exchange) } && send(query, for: &exchange)
+            opening.allSatisfy { send($0, for: exchange) } && send(query, for: exchange)
             && PQpipelineSync(handle) == 1
         inFlight.append(exchange)
         guard isSent else { return lose() }
@@ -207,7 +206,7 @@ final class Wire: DescriptorHandler {
         flush()
     }
 
-    private func send(_ query: Query, for exchange: inout PipelineEntry) -> Bool {
+    private func send(_ query: Query, for exchange: PipelineEntry) -> Bool {
         var statement: PreparedStatement?
         if configuration.preparesStatements, query.isStatic {
             statement = statements[query]

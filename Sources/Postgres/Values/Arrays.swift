@@ -30,7 +30,9 @@ extension PostgresArrayElement where Self: PostgresValue {
                 writer.append(Int32(-1))
                 continue
             }
-            writer.appendWithLength { element.encode(into: &$0) }
+            let start = writer.beginLength()
+            element.encode(into: &writer)
+            writer.endLength(start)
         }
     }
 

@@ -65,22 +65,42 @@ package struct ParameterWriter: Sendable {
         withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
-    package mutating func append(_ more: some Collection<UInt8>) { bytes.append(contentsOf: more) }
+    // The same for those that a batch of jobs has thousands of, so that other modules need not call the generic form.
+
+    package mutating func append(_ integer: UInt64) { appendBytes(of: integer) }
+    package mutating func append(_ integer: Int64) { appendBytes(of: integer) }
+    package mutating func append(_ integer: Int32) { appendBytes(of: integer) }
+    package mutating func append(_ integer: Int16) { appendBytes(of: integer) }
+
+    @inline(__always)
+    private mutating func appendBytes(of integer: some FixedWidthInteger) {
+        withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    package mutating func append(_ more: [UInt8]) { bytes.append(contentsOf: more) }
 
     package mutating func append(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
+
+    /// Takes over the bytes of another, without a copy where there are none before them.
+    mutating func append(contentsOf other: ParameterWriter) {
+        if bytes.isEmpty { bytes = other.bytes } else { bytes.append(contentsOf: other.bytes) }
+    }
 
     package mutating func append(_ text: String) {
         var text = text
         text.withUTF8 { bytes.append(contentsOf: $0) }
     }
 
-    /// Writes what `body` writes behind its length, as the elements of an array are.
-    mutating func appendWithLength(_ body: (inout ParameterWriter) -> Void) {
-        let start = bytes.count
+    /// Makes room for the length of what is written next, as the elements of an array have it.
+    mutating func beginLength() -> Int {
         append(Int32(0))
-        body(&self)
-        let length = UInt32(bytes.count - start - 4)
-        for byte in 0..<4 { bytes[start + byte] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(byte))) }
+        return bytes.count
+    }
+
+    /// Writes the length of what came since.
+    mutating func endLength(_ start: Int) {
+        let length = UInt32(bytes.count - start)
+        for byte in 0..<4 { bytes[start - 4 + byte] = UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32(byte))) }
     }
 }
 

@@ -24,14 +24,20 @@ extension PostgresValue where Self: FixedWidthInteger {
 
 extension Int16: PostgresValue, PostgresArrayElement {
     package static var postgresType: PostgresType { .int2 }
+
+    package func encode(into writer: inout ParameterWriter) { writer.append(self) }
 }
 
 extension Int32: PostgresValue, PostgresArrayElement {
     package static var postgresType: PostgresType { .int4 }
+
+    package func encode(into writer: inout ParameterWriter) { writer.append(self) }
 }
 
 extension Int64: PostgresValue, PostgresArrayElement {
     package static var postgresType: PostgresType { .int8 }
+
+    package func encode(into writer: inout ParameterWriter) { writer.append(self) }
 }
 
 extension Int: PostgresValue, PostgresArrayElement {
