@@ -27,7 +27,7 @@ final class KnownIDs<Kind: IdentifierKind>: Sendable {
     }
 
     /// Refuses an id that the tenant does not have, or did not have some seconds ago.
-    func require(_ id: Identifier<Kind>?, of tenant: Tenant.ID) async throws {
+    nonisolated(nonsending) func require(_ id: Identifier<Kind>?, of tenant: Tenant.ID) async throws {
         guard let id else { return }
         let key = Key(tenant: tenant, id: id)
         let now = ContinuousClock.now

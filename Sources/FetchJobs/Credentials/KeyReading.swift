@@ -28,7 +28,7 @@ package final class KeyReading: Sendable {
     var waitingCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
 
     /// Makes a value of a text that a tenant wrote; at once when there is no encrypted key in it.
-    package func read<Value: Sendable>(
+    package nonisolated(nonsending) func read<Value: Sendable>(
         _ json: JSONValue,
         of tenant: Tenant.ID,
         _ make: @escaping @Sendable (JSONValue) throws(InvalidInput) -> Value

@@ -57,7 +57,8 @@ extension Rule {
 extension UnicodeScalar {
     /// Whether it controls the display of text rather than being text (SEC-47).
     var isControlOrBidirectional: Bool {
-        switch properties.generalCategory {
+        if isASCII { return value < 0x20 || value == 0x7F }
+        return switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
         default: false
         }

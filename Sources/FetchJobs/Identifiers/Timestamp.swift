@@ -25,36 +25,36 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// RFC 3339 in UTC, to the microsecond, for a time that is compared when it comes back:
     /// `2026-11-21T10:52:00.125048Z`.
     package var exact: String {
-        var text = description
-        text.removeLast()
-        let rest = microseconds % 1000
-        text.append(padded: Int(rest < 0 ? rest + 1000 : rest), to: 3)
-        return text + "Z"
+        let (milliseconds, microseconds) = Self.divided(microseconds)
+        let (seconds, thousandths) = Self.divided(milliseconds)
+        return Self.text(seconds, fraction: Int(thousandths * 1000 + microseconds), digits: 6)
     }
 
     /// RFC 3339 in UTC, with milliseconds: `2026-11-21T10:52:00.125Z`.
     package var description: String {
-        let milliseconds = Self.divided(Self.divided(microseconds).quotient)
-        var time = time_t(milliseconds.quotient)
+        let (seconds, thousandths) = Self.divided(Self.divided(microseconds).quotient)
+        return Self.text(seconds, fraction: Int(thousandths), digits: 3)
+    }
+
+    /// - Parameter fraction: The part of the second, in as many digits.
+    private static func text(_ seconds: Int64, fraction: Int, digits: Int) -> String {
+        var time = time_t(seconds)
         var parts = tm()
         gmtime_r(&time, &parts)
-        var text = ""
-        text.reserveCapacity(24)
-        text.append(padded: Int(parts.tm_year) + 1900, to: 4)
-        text.append("-")
-        text.append(padded: Int(parts.tm_mon) + 1, to: 2)
-        text.append("-")
-        text.append(padded: Int(parts.tm_mday), to: 2)
-        text.append("T")
-        text.append(padded: Int(parts.tm_hour), to: 2)
-        text.append(":")
-        text.append(padded: Int(parts.tm_min), to: 2)
-        text.append(":")
-        text.append(padded: Int(parts.tm_sec), to: 2)
-        text.append(".")
-        text.append(padded: Int(milliseconds.remainder), to: 3)
-        text.append("Z")
-        return text
+        let year = Int(parts.tm_year) + 1900
+        // Every job has some of these.
+        return String(unsafeUninitializedCapacity: 48) { bytes in
+            var writer = DigitWriter(bytes)
+            if year < 0 { writer.append("-") }
+            writer.append(abs(year), digits: (-9999...9999).contains(year) ? 4 : abs(year).description.utf8.count, "-")
+            writer.append(Int(parts.tm_mon) + 1, digits: 2, "-")
+            writer.append(Int(parts.tm_mday), digits: 2, "T")
+            writer.append(Int(parts.tm_hour), digits: 2, ":")
+            writer.append(Int(parts.tm_min), digits: 2, ":")
+            writer.append(Int(parts.tm_sec), digits: 2, ".")
+            writer.append(fraction, digits: digits, "Z")
+            return writer.count
+        }
     }
 
     /// Divides by a thousand, downwards: a time before 1970 has its fraction after the second too.
@@ -64,10 +64,25 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-extension String {
-    fileprivate mutating func append(padded value: Int, to width: Int) {
-        let digits = String(value)
-        for _ in 0..<max(0, width - digits.utf8.count) { append("0") }
-        append(digits)
+/// Writes numbers with leading zeros into memory that has room for them.
+private struct DigitWriter {
+    private let bytes: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(_ bytes: UnsafeMutableBufferPointer<UInt8>) { self.bytes = bytes }
+
+    mutating func append(_ character: Unicode.Scalar) {
+        bytes[count] = UInt8(truncatingIfNeeded: character.value)
+        count += 1
+    }
+
+    mutating func append(_ number: Int, digits: Int, _ behind: Unicode.Scalar) {
+        var rest = number
+        for place in (count..<(count + digits)).reversed() {
+            bytes[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        count += digits
+        append(behind)
     }
 }

@@ -14,6 +14,8 @@ package struct JSONParser {
         package let message: String
     }
 
+    private static let fewMembers = 12
+
     private let bytes: UnsafeBufferPointer<UInt8>
     private var offset = 0
     private var depth = 0
@@ -67,6 +69,12 @@ package struct JSONParser {
     private mutating func object() throws(Failure) -> JSONValue {
         var members: [JSONMember] = []
         var names: Set<String> = []
+        /// Few names are compared sooner than hashed.
+        func isThere(_ name: String) -> Bool {
+            guard members.count >= Self.fewMembers else { return members.contains { $0.name == name } }
+            if names.isEmpty { names = Set(members.map(\.name)) }
+            return !names.insert(name).inserted
+        }
         skipWhitespace()
         if take(UInt8(ascii: "}")) { return .object(members) }
         repeat {
@@ -77,7 +85,7 @@ package struct JSONParser {
             guard name.isStreamSafe else {
                 throw Failure(offset: start, message: "a member name has more than 30 combining marks in a row")
             }
-            guard names.insert(name).inserted else {
+            guard !isThere(name) else {
                 throw Failure(offset: start, message: "the member \"\(name.prefix(64))\" is there twice")
             }
             skipWhitespace()

@@ -46,14 +46,28 @@ package final class InputCheck {
 /// Every reading method returns nil after it has reported an error, so that reading can go on to the next member.
 package struct JSONReader {
     package let value: JSONValue
-    package let pointer: String
     package let check: InputCheck
+    /// Its place, or that of the object that it is a member of.
+    private let place: String
+    /// The name of the member.
+    private let name: String?
 
     package init(_ value: JSONValue, pointer: String = "", check: InputCheck) {
         self.value = value
-        self.pointer = pointer
         self.check = check
+        place = pointer
+        name = nil
     }
+
+    fileprivate init(_ value: JSONValue, _ name: String, of place: String, check: InputCheck) {
+        self.value = value
+        self.check = check
+        self.place = place
+        self.name = name
+    }
+
+    /// Put together when it is asked for: most inputs are right.
+    package var pointer: String { name.map { "\(place)/\($0)" } ?? place }
 
     package func refuse(_ message: String) { check.refuse(pointer, message) }
 
@@ -169,25 +183,25 @@ package struct JSONReader {
 /// The members of an object being read.
 package struct JSONObjectReader {
     private let members: [JSONMember]
-    private let reader: JSONReader
+    private let pointer: String
+    package let check: InputCheck
 
     init(members: [JSONMember], reader: JSONReader) {
         self.members = members
-        self.reader = reader
+        pointer = reader.pointer
+        check = reader.check
     }
-
-    package var check: InputCheck { reader.check }
 
     /// The member of this name, or nil when there is none; `null` is a value like any other, and mostly a wrong one.
     package subscript(_ name: String) -> JSONReader? {
         guard let member = members.first(where: { $0.name.isSame(as: name) }) else { return nil }
-        return JSONReader(member.value, pointer: "\(reader.pointer)/\(name)", check: reader.check)
+        return JSONReader(member.value, name, of: pointer, check: check)
     }
 
     /// The member of this name; the check gets an error when it is missing.
     package func required(_ name: String) -> JSONReader? {
         let member = self[name]
-        if member == nil { reader.check.refuse("\(reader.pointer)/\(name)", "is required") }
+        if member == nil { check.refuse("\(pointer)/\(name)", "is required") }
         return member
     }
 }

@@ -42,6 +42,24 @@ package struct JSONWriter: Sendable {
     /// A number; JSON has no infinity and no NaN, they become `null`.
     package mutating func value(_ value: Double) { raw(value.isFinite ? String(value) : "null") }
 
+    /// Seconds, to the microsecond.
+    package mutating func value(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        guard seconds >= 0, attoseconds >= 0 else { return value(duration.seconds) }
+        separate()
+        bytes.append(contentsOf: String(seconds).utf8)
+        bytes.append(UInt8(ascii: "."))
+        var rest = attoseconds / 1_000_000_000_000
+        // As many digits as it needs, one at least.
+        var power: Int64 = 100_000
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / power))
+            rest %= power
+            power /= 10
+        } while rest > 0
+        needsComma = true
+    }
+
     package mutating func null() { raw("null") }
 
     /// A text that is JSON already.
@@ -92,6 +110,12 @@ package struct JSONWriter: Sendable {
         guard let value else { return }
         self.name(name)
         self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ duration: Duration?) {
+        guard let duration else { return }
+        self.name(name)
+        value(duration)
     }
 
     package mutating func member(_ name: String, _ text: RawJSON?) {
@@ -165,26 +189,31 @@ package struct JSONWriter: Sendable {
         text.withUTF8 { utf8 in
             bytes.append(UInt8(ascii: "\""))
             // The bytes between two that need an escape are copied as they are.
-            var rest = utf8[...]
-            while let index = Self.firstToEscape(of: rest) {
-                bytes.append(contentsOf: rest[..<index])
-                escape(rest[index])
-                rest = rest[(index + 1)...]
+            var start = 0
+            while let index = Self.firstToEscape(of: utf8, from: start) {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
+                escape(utf8[index])
+                start = index + 1
             }
-            bytes.append(contentsOf: rest)
+            bytes.append(contentsOf: start == 0 ? utf8 : UnsafeBufferPointer(rebasing: utf8[start...]))
             bytes.append(UInt8(ascii: "\""))
         }
     }
 
-    private static func firstToEscape(of utf8: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
-        var index = utf8.startIndex
+    private static func firstToEscape(of utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        guard let base = utf8.baseAddress else { return nil }
+        var index = start
         // Eight at a time, since most texts have none.
-        while index + 8 <= utf8.endIndex {
-            let word = UnsafeRawPointer(utf8.base.baseAddress! + index).loadUnaligned(as: UInt64.self)
+        while index + 8 <= utf8.count {
+            let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
             if needsEscape(word) { break }
             index += 8
         }
-        return utf8[index...].firstIndex(where: needsEscape)
+        while index < utf8.count {
+            if needsEscape(base[index]) { return index }
+            index += 1
+        }
+        return nil
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {

@@ -97,8 +97,8 @@ extension JobRequest {
         guard url.isHTTP, !sensitive.contains(.query), case .string(let text)? = (isSame ? told : reader)?.value
         else { return nil }
         // What misleads who reads it is shown in the standard form alone (SEC-47).
-        guard text.unicodeScalars.allSatisfy({ !$0.isControlOrBidirectional }) else { return nil }
-        return text.isSame(as: url.description) ? nil : text
+        if text.isSame(as: url.description) { return nil }
+        return text.unicodeScalars.allSatisfy { !$0.isControlOrBidirectional } ? text : nil
     }
 
     package static let maximumProperties = 32

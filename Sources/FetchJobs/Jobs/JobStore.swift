@@ -83,7 +83,9 @@ package enum Cancellation: Sendable, Equatable {
 }
 
 /// A job about to be stored.
-package struct NewJob: Sendable {
+///
+/// An object, since it goes through many hands, and a spec is long to copy.
+package final class NewJob: Sendable {
     package let id: Job.ID
     package let tenant: Tenant.ID
     package let spec: JobSpec

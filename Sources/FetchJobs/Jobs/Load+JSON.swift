@@ -120,7 +120,7 @@ extension TransactionMetrics {
             writer.member("secureConnection", from: secureConnectionStart, to: secureConnectionEnd)
             writer.member("request", from: requestStart, to: requestEnd)
             writer.member("response", from: responseStart, to: responseStart.map { _ in responseEnd })
-            writer.member("duration", responseEnd.seconds)
+            writer.member("duration", responseEnd)
             writer.member("countOfRequestHeaderBytesSent", countOfRequestHeaderBytesSent)
             writer.member("countOfRequestBodyBytesSent", countOfRequestBodyBytesSent)
             writer.member("countOfResponseHeaderBytesReceived", countOfResponseHeaderBytesReceived)
@@ -180,8 +180,8 @@ extension JSONWriter {
         member(
             name,
             array: { writer in
-                writer.value(start.seconds)
-                writer.value(end.seconds)
+                writer.value(start)
+                writer.value(end)
             }
         )
     }

@@ -20,6 +20,12 @@ package struct OriginQueue: Sendable {
             origin = spec.request.url.origin
         }
 
+        /// Its host and its tenant tell nearly all from each other.
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(tenant)
+            hasher.combine(host)
+        }
+
         /// The limiter that jobs of all sessions for the host share.
         package var limiter: Limiter.Address { Limiter.Address(tenant: tenant, kind: .host, key: host) }
     }

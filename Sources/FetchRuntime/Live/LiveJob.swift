@@ -162,6 +162,7 @@ package final class LiveJob: Sendable {
             state.progress = nil
             state.steps = nil
             state.response = nil
+            guard !state.followers.isEmpty else { return [AsyncStream<Void>.Continuation]() }
             defer { state.followers = [:] }
             return Array(state.followers.values)
         }
@@ -180,7 +181,7 @@ package final class LiveJob: Sendable {
         let (result, followers) = state.withLock { state in
             let result = body(&state)
             defer { state.hasNews = false }
-            return (result, state.hasNews ? Array(state.followers.values) : [])
+            return (result, state.hasNews && !state.followers.isEmpty ? Array(state.followers.values) : [])
         }
         for follower in followers { follower.yield() }
         return result

@@ -27,7 +27,8 @@ extension JobOutcome {
             }
             show(response, of: task, urls)
             // Where a redirect has led is another host.
-            if response.url.hostAndPort == load.job.spec.request.url.hostAndPort {
+            let asked = load.job.spec.request.url
+            if response.url == asked || response.url.hostAndPort == asked.hostAndPort {
                 signal = Limiter.Signal(of: response)
             }
             self.body = body

@@ -5,7 +5,9 @@ import Glibc
 import HTTPTypes
 
 /// Runs one job through the engine and returns its outcome.
-package struct JobRunner: Sendable {
+///
+/// An object, since every job has it, and its parts are many.
+package final class JobRunner: Sendable {
     /// The loop of the transfers and of the steps between their callbacks, so that nothing has to hop.
     package let loop: TransferLoop
     private let sessions: EngineSessions
@@ -131,7 +133,7 @@ package struct JobRunner: Sendable {
         defer { self.live.remove(live) }
         if let resumed { live.goOn(after: resumed.load.position.stepCount) }
         let recorder = try await subscriptions.recorder(of: job, in: terms.session, live)
-        let attempt: nonisolated(nonsending) () async -> JobOutcome = {
+        let attempt: nonisolated(nonsending) () async -> JobOutcome = { [self] in
             await load(
                 job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed,
                 beginning: begin

@@ -5,7 +5,7 @@ struct BlobPins: Sendable {
     let catalog: any BlobCatalog
 
     /// Holds the blobs of a job that is about to be stored.
-    func hold(for job: NewJob) async throws {
+    nonisolated(nonsending) func hold(for job: NewJob) async throws {
         let named = job.spec.blobs
         guard !named.isEmpty else { return }
         let held = try await catalog.hold(Set(named.map(\.id)), for: job.id, of: job.tenant)

@@ -162,7 +162,7 @@ struct Batch {
         }
     }
 
-    private func read(_ text: ByteBuffer) async throws -> Line {
+    private nonisolated(nonsending) func read(_ text: ByteBuffer) async throws -> Line {
         do {
             let json = try JSONParser.parse(text.readableBytesView)
             let line = try await KeyReading.shared.read(json, of: tenant, BatchLine.init(json:))

@@ -24,7 +24,7 @@ final class KnownSessions: Sendable {
     }
 
     /// The session of this id as it was a few seconds ago at most, or nil when the tenant has no such session.
-    func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws -> TenantSession? {
+    nonisolated(nonsending) func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws -> TenantSession? {
         let address = SessionAddress(tenant: tenant, session: id)
         let now = ContinuousClock.now
         if let seen = known.withLock({ $0[address] }), now - seen.seenAt < Self.lifetime { return seen.session }
@@ -42,7 +42,7 @@ final class KnownSessions: Sendable {
     ///
     /// - Throws: When the service does not load its URL, when its credentials are for other servers, and when its
     ///   session belongs to another tenant or cannot have such a job.
-    func job(
+    nonisolated(nonsending) func job(
         _ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?, in trace: TraceContext? = nil
     ) async throws -> NewJob {
         var spec = spec

@@ -27,7 +27,7 @@ struct KnownEndpoints: Sendable {
     /// - Returns: The endpoint that has the address of the webhook: the oldest one that is enabled. Nil when there is
     ///   none yet, and when the webhook has no address.
     @discardableResult
-    func check(
+    nonisolated(nonsending) func check(
         _ webhook: JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
     ) async throws -> WebhookEndpoint.ID? {
         try await delegates.require(delegate.endpoint, of: tenant)
@@ -45,7 +45,7 @@ struct KnownEndpoints: Sendable {
     }
 
     /// Checks a webhook, and replaces its address by the endpoint that has it; adds one when there is none.
-    func settle(
+    nonisolated(nonsending) func settle(
         _ webhook: inout JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
     ) async throws {
         var endpoint = try await check(webhook, asking: delegate, of: tenant)
