@@ -106,6 +106,7 @@ let package = Package(
             name: "FetchStorage",
             dependencies: [
                 "FetchJobs", "FetchEngine", "FetchRuntime", "Postgres",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),

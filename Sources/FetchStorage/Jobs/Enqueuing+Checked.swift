@@ -73,6 +73,8 @@ extension Enqueuing.Statements {
         start(claimed)
         let waiting = Set(stored.filter { $0.claim == nil && $0.wait == nil && !$0.isGated }.map(\.id))
         if !waiting.isEmpty { callWorkers(for: submissions.map(\.job).filter { waiting.contains($0.id) }) }
+        let unclaimed = Set(stored.filter { $0.claim == nil }.map(\.id))
+        if !unclaimed.isEmpty { specs.note(submissions.lazy.filter { unclaimed.contains($0.job.id) }) }
         if let wait = stored.compactMap(\.wait).min() { intake?.wake(after: wait) }
         let gated = Set(stored.filter(\.isGated).map(\.id))
         guard !gated.isEmpty else { return }

@@ -7,10 +7,17 @@ import Postgres
 /// When the worker in this process has room, jobs are stored as claimed by it already and start when the statement
 /// has committed: that saves the claim (direct dispatch).
 struct Enqueuing: Sendable {
-    struct Submission: Sendable {
+    /// An object, for a statement takes it apart field by field.
+    final class Submission: Sendable {
         let job: NewJob
         let spec: RawJSON
         let secrets: [UInt8]?
+
+        init(job: NewJob, spec: RawJSON, secrets: [UInt8]?) {
+            self.job = job
+            self.spec = spec
+            self.secrets = secrets
+        }
     }
 
     private let keys: TenantKeys
@@ -27,6 +34,7 @@ struct Enqueuing: Sendable {
         node: Node.ID,
         limiters: KnownLimiters,
         quotas: TenantQuota?,
+        specs: StoredSpecs,
         intake: (any Intake)?,
         announce: @escaping @Sendable () -> Void
     ) {
@@ -34,8 +42,8 @@ struct Enqueuing: Sendable {
         self.limiters = limiters
         self.quotas = quotas
         let statements = Statements(
-            client: client, genericPlan: genericPlan, node: node, limiters: limiters, quotas: quotas, intake: intake,
-            announce: announce)
+            client: client, genericPlan: genericPlan, node: node, limiters: limiters, quotas: quotas, specs: specs,
+            intake: intake, announce: announce)
         self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
         checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
@@ -124,6 +132,7 @@ struct Enqueuing: Sendable {
         let node: Node.ID
         let limiters: KnownLimiters
         let quotas: TenantQuota?
+        let specs: StoredSpecs
         let intake: (any Intake)?
         let announce: @Sendable () -> Void
 
@@ -167,7 +176,11 @@ struct Enqueuing: Sendable {
                 throw error
             }
             start(try Self.claimed(claimed, tenants))
-            if claimed.count < jobs.count { callWorkers(for: zip(jobs, isClaimed).filter { !$1 }.map(\.0)) }
+            if claimed.count < jobs.count {
+                let waiting = zip(submissions, isClaimed).filter { !$1 }.map(\.0)
+                specs.note(waiting)
+                callWorkers(for: waiting.map(\.job))
+            }
             return submissions.map { .accepted($0.job.id) }
         }
 

@@ -20,6 +20,7 @@ package struct PostgresJobStore: JobStore {
     ///   - node: This process.
     ///   - limiters: The limiters as this node knows them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
+    ///   - specs: Keeps the specs of jobs that wait for the queue of this node.
     ///   - intake: The worker in this process, when there is one.
     ///   - waiters: Get the jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
@@ -30,6 +31,7 @@ package struct PostgresJobStore: JobStore {
         node: Node.ID,
         limiters: KnownLimiters,
         quotas: TenantQuota? = nil,
+        specs: StoredSpecs = StoredSpecs(),
         intake: (any Intake)?,
         waiters: CompletionWaiters,
         announce: @escaping @Sendable () -> Void
@@ -44,7 +46,7 @@ package struct PostgresJobStore: JobStore {
         self.announce = announce
         enqueuing = Enqueuing(
             client: client, genericPlan: genericPlan, keys: keys, node: node, limiters: limiters, quotas: quotas,
-            intake: intake, announce: announce)
+            specs: specs, intake: intake, announce: announce)
     }
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {

@@ -20,7 +20,7 @@ extension PostgresWorkQueue {
         var unreadable: [UnreadableJob] = []
         for row in rows where try row.decode(Job.ID?.self, at: 0) != nil && Limiter.Address(gateOf: row) == nil {
             do {
-                jobs.append(try await ClaimedJob(row: row, keys: keys))
+                jobs.append(try await ClaimedJob(row: row, keys: keys, specs: specs))
             } catch let error as PostgresError {
                 throw error
             } catch let error as StoreError where error.code == .unavailable {
@@ -79,10 +79,11 @@ extension JobSpec {
 }
 
 extension ClaimedJob {
-    fileprivate convenience init(row: Row, keys: TenantKeys) async throws {
+    fileprivate convenience init(row: Row, keys: TenantKeys, specs: StoredSpecs) async throws {
         let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
+        let stored = try row.decode(RawJSON.self, at: 2)
         // The API has checked it by the same reader; a job that came by SQL is checked here.
-        var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))
+        var spec = try specs.take(id, stored) ?? JobSpec(stored: try JSONParser.parse(stored.bytes))
         if let secrets = try row.decode([UInt8]?.self, at: 8) {
             try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
         }

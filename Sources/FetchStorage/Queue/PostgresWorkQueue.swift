@@ -23,6 +23,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let egress: KnownEgress?
     let peers: Peers
     let orphans = OrphanLook()
+    let specs: StoredSpecs
 
     /// An object, for a statement takes it apart field by field.
     final class Settlement: Sendable {
@@ -49,6 +50,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - rules: Are told the same.
     ///   - egress: Is told the same.
     ///   - peers: Is told whether there are other nodes.
+    ///   - specs: Has the specs of jobs that this node has stored.
     ///   - waiters: Get every job that has reached its final state here.
     package init(
         client: Client,
@@ -63,6 +65,7 @@ package struct PostgresWorkQueue: WorkQueue {
         rules: KnownServiceRules? = nil,
         egress: KnownEgress? = nil,
         peers: Peers = Peers(),
+        specs: StoredSpecs = StoredSpecs(),
         waiters: CompletionWaiters
     ) {
         known = limiters
@@ -71,6 +74,7 @@ package struct PostgresWorkQueue: WorkQueue {
         self.rules = rules
         self.egress = egress
         self.peers = peers
+        self.specs = specs
         self.client = client
         self.genericPlan = genericPlan
         self.keys = keys

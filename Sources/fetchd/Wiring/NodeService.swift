@@ -134,9 +134,10 @@ private struct RunningNode {
         let notifications = Notifications(
             client: database.client, node: id, onNotification: intake.look, onEnd: open.noteEnds(of:))
         let announce = { @Sendable in if peers.exist { notifications.announce() } }
+        let specs = StoredSpecs()
         let jobs = PostgresJobStore(
             client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
-            quotas: quotas, intake: intake, waiters: waiters, announce: announce)
+            quotas: quotas, specs: specs, intake: intake, waiters: waiters, announce: announce)
         let sessions = PostgresSessionStore(client: database.client, jobs: jobs, quota: sessionQuotas)
         let groups = PostgresGroupStore(client: database.client)
         let courier = WebhookCourier(
@@ -192,6 +193,7 @@ private struct RunningNode {
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
                 limiters: limiters,
                 tenantLimits: tenantLimits, protocols: protocols, rules: rules, egress: egress, peers: peers,
+                specs: specs,
                 waiters: waiters
             ),
             runner: runner,

@@ -13,11 +13,14 @@ struct StoreFixture {
     let nodes = [Node.ID(), Node.ID()]
     let tenant = Tenant.ID(rawValue: 1)
     let keys: TenantKeys
+    /// The specs that each node has stored.
+    let specs: [StoredSpecs]
     /// The limiters as each node knows them.
     let limiters: [KnownLimiters]
 
-    init(database: TestDatabase) throws {
+    init(database: TestDatabase, specs: [StoredSpecs] = [StoredSpecs(), StoredSpecs()]) throws {
         self.database = database
+        self.specs = specs
         limiters = nodes.map { _ in KnownLimiters(client: database.client) }
         keys = TenantKeys(client: database.client, ring: try KeyRing(KeyRing.generate()))
     }
@@ -29,6 +32,7 @@ struct StoreFixture {
             keys: keys,
             node: nodes[node],
             limiters: limiters[node],
+            specs: specs[node],
             intake: intake,
             waiters: waiters,
             announce: {}
@@ -44,7 +48,7 @@ struct StoreFixture {
         return PostgresWorkQueue(
             client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
             limiters: limiters[node], protocols: protocols, rules: rules, egress: egress,
-            waiters: waiters)
+            specs: specs[node], waiters: waiters)
     }
 
     func count(_ table: Query) async throws -> Int64 {
