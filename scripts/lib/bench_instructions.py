@@ -48,7 +48,8 @@ def serve(origin, database, fetchd, profile, scratch):
     wrapper.chmod(0o755)
     database.psql("postgres", "-c", "CREATE DATABASE fetchd")
     settings = {"FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
-    return Service(wrapper, scratch / "data", [f"{address}:{origin.port}" for address in origin.addresses], database.url("fetchd"),
+    allowed = [f"{address}:{origin.port}" for address in origin.addresses]
+    return Service(wrapper, scratch / "data", allowed, database.url("fetchd"),
                    log=open(scratch / "fetchd.log", "w", encoding="utf-8"), settings=settings)
 
 

@@ -19,8 +19,8 @@ OWN = [
     ("libcurl, nghttp2", r"^(libcurl|libnghttp2)\S* "),
     ("libpq", r"^libpq\S* "),
     ("OpenSSL, BoringSSL", r"^(libssl|libcrypto)\S* |BoringSSL"),
-    ("malloc and free", r" (_?_?(malloc|free|calloc|realloc|posix_memalign|aligned_alloc)$|_int_|mi_|_mi_|malloc_|tcache_|"
-                        r"swift_(slow)?(Alloc|Dealloc)|swift_(alloc|dealloc)Object|swift_slow|unlink_chunk|"
+    ("malloc and free", r" (_?_?(malloc|free|calloc|realloc|posix_memalign|aligned_alloc)$|_int_|mi_|_mi_|malloc_|"
+                        r"tcache_|swift_(slow)?(Alloc|Dealloc)|swift_(alloc|dealloc)Object|swift_slow|unlink_chunk|"
                         r"swift_deallocClass|operator (new|delete)|_swift_(alloc|dealloc)|sysmalloc|alloc_perturb)"),
     ("retain and release", r"[Rr]etain|[Rr]elease|RefCount|swift_isUniquely"),
     ("memcpy, memset, memcmp", r" _?_?(mem(cpy|move|set|cmp|chr)|str(len|cmp|ncmp|casecmp|chr))"),
@@ -29,8 +29,8 @@ OWN = [
     ("casts, metadata, witnesses", r"swift_(dynamicCast|conformsTo|getGeneric|getAssociated|getWitness|getType|project|"
                                   r"checkMetadata|getForeign|getTuple|getExistential|getOpaque|getSingleton|instantiate)|"
                                   r"[mM]etadata|witness"),
-    ("tasks and executors", r"swift_(task|job|continuation|async|executor|distributed|defaultActor)|AsyncTask|TaskGroup|"
-                            r"TaskLocal|ActorImpl|swift::.*(Job|Task|Actor)|dispatch|Executor"),
+    ("tasks and executors", r"swift_(task|job|continuation|async|executor|distributed|defaultActor)|AsyncTask|"
+                            r"TaskGroup|TaskLocal|ActorImpl|swift::.*(Job|Task|Actor)|dispatch|Executor"),
     ("exclusivity checks", r"swift_(begin|end)Access"),
 ]
 # What may go on with another task, so that its callers did not call for what follows.
@@ -100,7 +100,7 @@ class Profile:
         printed = subprocess.run(["swift", "demangle", "--simplified"], text=True, capture_output=True, check=True,
                                  input="".join(f"{name}\n" for name in mangled)).stdout.splitlines()
         names = {function: f"{owner(symbol, function[0])} {name}"
-                 for function, symbol, name in zip(functions, mangled, printed)}
+                 for function, symbol, name in zip(functions, mangled, printed, strict=True)}
         own, calls = collections.Counter(), collections.Counter()
         for function, cost in self.own.items():
             own[names[function]] += cost
