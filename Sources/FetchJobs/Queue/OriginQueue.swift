@@ -20,9 +20,10 @@ package struct OriginQueue: Sendable {
             origin = spec.request.url.origin
         }
 
-        /// Its host and its tenant tell nearly all from each other.
+        /// The origin is left out: it differs from the host in its scheme alone.
         package func hash(into hasher: inout Hasher) {
             hasher.combine(tenant)
+            hasher.combine(session)
             hasher.combine(host)
         }
 
