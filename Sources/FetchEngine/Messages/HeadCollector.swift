@@ -44,7 +44,7 @@ struct HeadCollector {
         return false
     }
 
-    /// The fields gathered, as trailers: there is no status line.
+    /// The fields gathered, as trailers are, or those below a request line: there is no status line.
     consuming func trailers() throws(LoadError) -> HTTPFields { try fields(from: 0) }
 
     /// Reads the gathered lines.

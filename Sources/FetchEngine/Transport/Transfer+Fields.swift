@@ -34,21 +34,19 @@ extension Transfer {
     }
 
     /// The fields of a head, those that are secret without their values.
-    private func fields(ofSent head: [UInt8]) -> HTTPFields {
-        let secrets = Set(request.headerFields.filter(\.isSensitive).map(\.name))
-        var fields = HTTPFields()
+    private func fields(ofSent head: [UInt8]) -> HTTPFields? {
+        var collector = HeadCollector(partition.names)
         // The request line comes first; it may have secrets in its target.
-        for line in head.split(whereSeparator: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }).dropFirst() {
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
-                let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
-            else { continue }
-            let isSecret = name.isOfCredential || secrets.contains(name)
-            let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }
-            fields.append(
-                isSecret
-                    ? HTTPField(name: name, value: "").markedSensitive : HTTPField(name: name, lenientValue: value))
+        for line in head.split(separator: UInt8(ascii: "\n")).dropFirst() {
+            _ = line.withUnsafeBytes { collector.append($0) }
         }
-        return fields
+        guard let sent = try? collector.trailers() else { return nil }
+        let secrets = Set(request.headerFields.filter(\.isSensitive).map(\.name))
+        return HTTPFields(
+            sent.map { field in
+                let isSecret = field.name.isOfCredential || secrets.contains(field.name)
+                return isSecret ? HTTPField(name: field.name, value: "").markedSensitive : field
+            })
     }
 
     func record(fields: HTTPFields) {
