@@ -32,7 +32,7 @@ final class DashboardGate: Sendable {
     /// The session of a request, or nil when it has none that is good.
     func session(of call: Call) async throws -> DashboardSession? {
         // Another node has been spoken to by a name of its own: the cookie that it passes on is called by that.
-        let names = call.isForwarded ? Self.cookieNames : [cookieName(call)]
+        let names = call.isForwarded ? [Self.secureCookie, Self.plainCookie] : [cookieName(call)]
         guard let text = names.compactMap({ Self.cookie($0, in: call.headers) }).first else { return nil }
         let secret = try await signIns.secret()
         guard let cookie = SessionCookie(text, secret: secret, now: now()), let signIn = try await live(cookie.signIn)
@@ -126,9 +126,10 @@ final class DashboardGate: Sendable {
     private func attemptName(_ call: Call) -> String { "\(cookieName(call))-oidc" }
 
     /// Browsers keep `__Host-` cookies for secure origins; plain HTTP on this machine has no such origin everywhere.
-    private func cookieName(_ call: Call) -> String { Self.cookieNames[isPlain(call) ? 1 : 0] }
+    private func cookieName(_ call: Call) -> String { isPlain(call) ? Self.plainCookie : Self.secureCookie }
 
-    private static let cookieNames = ["__Host-fetchd", "fetchd"]
+    private static let secureCookie = "__Host-fetchd"
+    private static let plainCookie = "fetchd"
 
     /// Whether the browser speaks plain HTTP to this machine.
     ///

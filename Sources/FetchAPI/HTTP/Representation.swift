@@ -99,9 +99,14 @@ struct Representation: Sendable {
     /// Whether a list of tags holds this one, compared weakly (§13.1.2).
     static func matches(_ field: String, _ tag: String) -> Bool {
         let tag = tag.trimmingPrefix("W/")
-        return field.split(separator: ",").contains { part in
+        return matches(field) { $0 == tag }
+    }
+
+    /// Whether a list of tags holds one that is meant; each is looked at without the mark of a weak one.
+    static func matches(_ field: String, _ isMeant: (Substring) -> Bool) -> Bool {
+        field.split(separator: ",").contains { part in
             let candidate = part.trimmingPrefix(while: \.isWhitespace).prefix { !$0.isWhitespace }
-            return candidate == "*" || candidate.trimmingPrefix("W/") == tag
+            return candidate == "*" || isMeant(candidate.trimmingPrefix("W/"))
         }
     }
 }

@@ -15,11 +15,13 @@ struct VersionTag {
     /// The tag of a representation.
     func text(for bytes: [UInt8]) -> String { "\"\(version)-\(SHA256Digest(of: bytes).tag.dropFirst())" }
 
-    /// Whether a list of tags has one of this version, compared weakly.
-    func isIn(_ field: String) -> Bool {
-        field.split(separator: ",").contains { part in
-            let candidate = part.trimmingPrefix(while: \.isWhitespace).prefix { !$0.isWhitespace }.trimmingPrefix("W/")
-            return candidate == "*" || candidate == text || candidate.hasPrefix("\"\(version)-")
+    /// Refuses the change of a client that names the versions it has seen, and not this one (RFC 9110 §13.1.1).
+    ///
+    /// - Throws: ``Problem`` `preconditionFailed`.
+    func require(by call: Call, of subject: String) throws {
+        let seen = call.headers[values: .ifMatch].joined(separator: ",")
+        guard seen.isEmpty || Representation.matches(seen, { $0 == text || $0.hasPrefix("\"\(version)-") }) else {
+            throw Problem(.preconditionFailed, "\(subject) is at \(text).")
         }
     }
 }

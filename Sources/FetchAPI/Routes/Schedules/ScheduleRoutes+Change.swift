@@ -30,10 +30,7 @@ extension ScheduleRoutes {
     ) async throws -> Response {
         while true {
             var schedule = try await schedule(call, tenant)
-            let seen = call.headers[values: .ifMatch].joined(separator: ",")
-            guard seen.isEmpty || schedule.tag.isIn(seen) else {
-                throw Problem(.preconditionFailed, "The schedule is at \(schedule.tag.text).")
-            }
+            try schedule.tag.require(by: call, of: "The schedule")
             try await change(&schedule)
             // Nil when another request has changed it first; then it is read again.
             if let changed = try await schedules.update(schedule) { return Self.response(to: changed) }

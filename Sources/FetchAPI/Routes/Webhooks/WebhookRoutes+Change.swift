@@ -62,10 +62,7 @@ extension WebhookRoutes {
             let changed = try change(endpoint)
             guard let changed else { return endpoint }
             try changed.check()
-            let seen = call.headers[values: .ifMatch].joined(separator: ",")
-            guard seen.isEmpty || endpoint.tag.isIn(seen) else {
-                throw Problem(.preconditionFailed, "The endpoint is at \(endpoint.tag.text).")
-            }
+            try endpoint.tag.require(by: call, of: "The endpoint")
             // Nil when another request has changed it first; the client then decides with the new state.
             if let changed = try await webhooks.update(changed, rotation: rotation) { return changed }
         }
