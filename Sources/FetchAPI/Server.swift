@@ -44,6 +44,9 @@ package struct Server: Service {
         var drainTimeout = Duration.seconds(10)
         /// Who may sign in to the dashboard by OpenID Connect; nil for nobody.
         package var openID: OpenIDPolicy?
+        /// Pages of the dashboard that one tenant gets in a second: more than people open, and few enough that drawing
+        /// them leaves jobs their time.
+        var maximumPagesPerSecond: Int64 = 50
         /// How long a connection may take.
         var connection = ConnectionGuard.Limits()
 
@@ -363,7 +366,9 @@ package struct Server: Service {
             actions: actions,
             answers: QuestionAnswers(questions: ports.questions, judge: ports.judge),
             authenticator: authenticator,
-            gate: DashboardGate(signIns: ports.signIns, proxies: configuration.trustedProxies),
+            gate: DashboardGate(
+                signIns: ports.signIns, proxies: configuration.trustedProxies,
+                maximumPagesPerSecond: configuration.maximumPagesPerSecond),
             provider: provider,
             templates: templates
         )

@@ -52,6 +52,8 @@ struct TestServer {
     var tracer: Tracer?
     /// The settings that the dashboard shows.
     var settings: [ShownSetting] = []
+    /// Pages of the dashboard that one tenant gets in a second; nil for the default.
+    var maximumPagesPerSecond: Int64?
     let key: APIKey
     let token: APIKeyToken
 
@@ -86,6 +88,7 @@ struct TestServer {
         configuration.settings = settings
         configuration.version = "1.2.3"
         configuration.schemaVersion = 7
+        if let maximumPagesPerSecond { configuration.maximumPagesPerSecond = maximumPagesPerSecond }
         return configuration
     }
 

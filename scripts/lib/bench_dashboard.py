@@ -111,11 +111,14 @@ class Visitor:
         self.cookie = answer.headers["Set-Cookie"].split(";")[0]
 
     def get(self, path):
-        """Milliseconds until the page is there, and its bytes."""
+        """Milliseconds until the page is there, and its bytes; more pages than people may open in a second are waited for."""
         begin = time.monotonic()
         self.connection.request("GET", path, headers={"Cookie": self.cookie})
         answer = self.connection.getresponse()
         body = answer.read()
+        if answer.status == 429:
+            time.sleep(int(answer.headers["Retry-After"]))
+            return self.get(path)
         if answer.status != 200:
             raise Failed(f"{path} is answered by {answer.status}")
         return (time.monotonic() - begin) * 1000, len(body)

@@ -10,6 +10,7 @@ final class DashboardGate: Sendable {
 
     private let signIns: any SignInStore
     private let proxies: TrustedProxies
+    private let maximumPagesPerSecond: Int64
     private let now: @Sendable () -> Int64
     /// What the store has said of sign-ins, nil of those that are over.
     ///
@@ -17,13 +18,16 @@ final class DashboardGate: Sendable {
     /// time everywhere (SEC-40).
     private let known = Mutex(
         Recent<SignIn.ID, SignIn?>(lifetime: Authenticator.lifetime, capacity: maximumSignIns))
+    private let rates = Mutex(RequestRates())
 
+    /// - Parameter maximumPagesPerSecond: How many pages, forms and streams one tenant gets.
     init(
-        signIns: any SignInStore, proxies: TrustedProxies = TrustedProxies(),
+        signIns: any SignInStore, proxies: TrustedProxies = TrustedProxies(), maximumPagesPerSecond: Int64,
         now: @escaping @Sendable () -> Int64 = { Timestamp.now.seconds }
     ) {
         self.signIns = signIns
         self.proxies = proxies
+        self.maximumPagesPerSecond = maximumPagesPerSecond
         self.now = now
     }
 
@@ -38,6 +42,19 @@ final class DashboardGate: Sendable {
         guard let cookie = SessionCookie(text, secret: secret, now: now()), let signIn = try await live(cookie.signIn)
         else { return nil }
         return DashboardSession(cookie: cookie, signIn: signIn, secret: secret)
+    }
+
+    /// Takes a request for a page, before anything is looked up or drawn for it.
+    ///
+    /// - Throws: ``Problem`` `tooManyRequests`.
+    func take(in session: DashboardSession) throws {
+        let verdict = rates.withLock { $0.take(of: session.tenant, limit: maximumPagesPerSecond, at: .now) }
+        guard !verdict.isAllowed else { return }
+        var problem = Problem(
+            .tooManyRequests, "A tenant may open \(maximumPagesPerSecond) pages of the dashboard a second on a node."
+        ).limited(by: "pages", verdict)
+        problem.headers.append(contentsOf: Response.pageHeaders)
+        throw problem
     }
 
     /// Begins a session with a key; nil when that is not valid any more.

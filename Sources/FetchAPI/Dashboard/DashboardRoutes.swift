@@ -81,6 +81,8 @@ struct DashboardRoutes: Sendable {
                 let next = call.request.method == .get ? call.request.uri.string : "/dashboard"
                 return Self.redirect(to: "/dashboard/sign-in?next=\(Self.escaped(Self.path(next)))")
             }
+            // Told plainly, not as a page: drawing that would cost what the limit saves.
+            try gate.take(in: session)
             let actor = actor(call, session)
             var response = try await AuditActor.$current.withValue(actor) {
                 try await pages(call, session) { call, session in

@@ -63,6 +63,15 @@ extension RequestRates.Verdict {
     }
 }
 
+extension Problem {
+    /// The same for a request rate that was reached.
+    func limited(by limit: String, _ verdict: RequestRates.Verdict) -> Problem {
+        limited(
+            by: limit, quota: Int(verdict.quota), window: RequestRates.windowSeconds,
+            retryingAfter: Int(verdict.reset))
+    }
+}
+
 extension Duration {
     /// Rounded up; 1 at least.
     fileprivate var wholeSeconds: Int64 {

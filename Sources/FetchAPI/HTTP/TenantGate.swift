@@ -24,9 +24,7 @@ final class TenantGate: Sendable {
         let verdict = rates.withLock { $0.take(of: tenant, limit: limit, at: .now) }
         guard !verdict.isAllowed else { return verdict }
         throw Problem(.tooManyRequests, "A tenant may send \(limit) requests a second to a node.")
-            .limited(
-                by: RequestRates.Verdict.name, quota: Int(verdict.quota), window: RequestRates.windowSeconds,
-                retryingAfter: Int(verdict.reset))
+            .limited(by: RequestRates.Verdict.name, verdict)
     }
 
     /// Refuses work of a tenant whose jobs have moved as much as they may today.

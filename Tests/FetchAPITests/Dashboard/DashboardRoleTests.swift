@@ -28,7 +28,9 @@ import Testing
     private static func test(
         _ server: TestServer, _ body: @escaping @Sendable ([Role: DashboardTests.Browser]) async throws -> Void
     ) async throws {
-        try await server.test { call async throws in
+        var server = server
+        server.maximumPagesPerSecond = 10_000
+        try await server.test { [server] call async throws in
             var browsers: [Role: DashboardTests.Browser] = [:]
             for role in Role.allCases {
                 var browser = DashboardTests.Browser(call: call, cookie: nil)

@@ -85,7 +85,7 @@ import Testing
 
     @Test func `pages of one session ask the store once in five seconds, and for that session alone`() async throws {
         let server = try await TestServer()
-        let gate = DashboardGate(signIns: server.signIns)
+        let gate = DashboardGate(signIns: server.signIns, maximumPagesPerSecond: 1000)
         let session = try #require(try await gate.open(SignIn.ID(), for: server.key, as: .viewer))
         try await server.test { call async throws in
             let browser = Browser(call: call, cookie: "fetchd=\(session.cookie.text(session.secret))")

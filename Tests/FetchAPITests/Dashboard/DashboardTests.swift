@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -51,6 +52,25 @@ import Testing
             _ = try await browser.signIn(server.token.revealed)
             try await body(&browser, server)
         }
+    }
+
+    @Test func `a tenant that floods the dashboard is told to wait, and nobody else is`() async throws {
+        var server = try await TestServer()
+        server.maximumPagesPerSecond = 1
+        let (_, other) = try await server.keys.create(name: "other", tenant: "other", scopes: .all)
+        try await Self.test(server) { browser, server in
+            for _ in 0..<2 { #expect(try await browser.get("/dashboard/usage").status == .ok) }
+            let refused = try await browser.get("/dashboard/usage")
+            #expect(refused.status == .tooManyRequests && refused.problem == .tooManyRequests)
+            #expect(refused.headers[.retryAfter] == "1" && refused.headers[.contentSecurityPolicy] != nil)
+            #expect(refused.headers[.rateLimitPolicy] == #""pages";q=2;w=2"#)
+            // What the tenant calls by its key has a rate of its own.
+            #expect(try await browser.call(.get, "/v1/usage").status == .ok)
+            var stranger = Browser(call: browser.call, cookie: nil)
+            _ = try await stranger.signIn(other.revealed)
+            #expect(try await stranger.get("/dashboard/usage").status == .ok)
+        }
+        #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="pages"} 1"#))
     }
 
     @Test func `who has not signed in is sent to do so and comes back`() async throws {
