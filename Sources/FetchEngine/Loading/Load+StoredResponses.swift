@@ -50,7 +50,7 @@ extension Load {
     }
 
     /// The exchange of a download that an earlier one has left complete on disk.
-    func completeExchange(for request: Request) async -> (any Exchange)? {
+    nonisolated(nonsending) func completeExchange(for request: Request) async -> (any Exchange)? {
         guard let client, client.kind == .download, let response = await client.completeOnDisk() else { return nil }
         let exchange = StoredExchange(response, body: [], for: request, configuration: shared, state: state)
         take(exchange, for: request)
