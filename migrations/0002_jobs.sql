@@ -311,6 +311,19 @@ COMMENT ON COLUMN idempotency_keys.created_id IS 'The id of the job, group, sche
 CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at);
 COMMENT ON INDEX idempotency_keys_created_at IS 'expired.idempotencyKeys';
 
+CREATE TABLE unique_keys (
+    tenant_id bigint NOT NULL,
+    key text NOT NULL,
+    job_id uuid NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, key)
+);
+COMMENT ON TABLE unique_keys IS 'The job that others with the same unique key are taken for';
+COMMENT ON COLUMN unique_keys.expires_at IS 'When the window of the job is over: the next one takes its place';
+
+CREATE INDEX unique_keys_expires_at ON unique_keys (expires_at);
+COMMENT ON INDEX unique_keys_expires_at IS 'expired.uniqueKeys';
+
 CREATE TABLE job_partitions (
     starts_at timestamptz PRIMARY KEY,
     ends_at timestamptz NOT NULL,

@@ -2087,6 +2087,17 @@ COMMENT ON COLUMN public.traffic.sent_bytes IS 'Heads and bodies of requests';
 
 COMMENT ON COLUMN public.traffic.received_bytes IS 'Heads and bodies of responses';
 
+CREATE TABLE public.unique_keys (
+    tenant_id bigint NOT NULL,
+    key text NOT NULL,
+    job_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.unique_keys IS 'The job that others with the same unique key are taken for';
+
+COMMENT ON COLUMN public.unique_keys.expires_at IS 'When the window of the job is over: the next one takes its place';
+
 CREATE TABLE public.webhook_attempts (
     tenant_id bigint NOT NULL,
     delivery_id uuid NOT NULL,
@@ -2356,6 +2367,9 @@ ALTER TABLE ONLY public.tenants
 
 ALTER TABLE ONLY public.traffic
     ADD CONSTRAINT traffic_pkey PRIMARY KEY (tenant_id, day, node_id);
+
+ALTER TABLE ONLY public.unique_keys
+    ADD CONSTRAINT unique_keys_pkey PRIMARY KEY (tenant_id, key);
 
 ALTER TABLE ONLY public.webhook_attempts
     ADD CONSTRAINT webhook_attempts_pkey PRIMARY KEY (tenant_id, delivery_id, number);
@@ -2630,6 +2644,10 @@ CREATE INDEX sessions_live ON public.sessions USING btree (tenant_id, id) WHERE 
 
 COMMENT ON INDEX public.sessions_live IS 'quotas.count; usage.read';
 
+CREATE INDEX unique_keys_expires_at ON public.unique_keys USING btree (expires_at);
+
+COMMENT ON INDEX public.unique_keys_expires_at IS 'expired.uniqueKeys';
+
 CREATE INDEX webhook_deliveries_abandoned ON public.webhook_deliveries USING btree (tenant_id, id) WHERE (state = 'abandoned'::text);
 
 COMMENT ON INDEX public.webhook_deliveries_abandoned IS 'deliveries.list of those that failed';
@@ -2833,6 +2851,8 @@ CREATE POLICY of_all ON public.tenants TO fetchd_service, fetchd_reader USING (t
 
 CREATE POLICY of_all ON public.traffic TO fetchd_service, fetchd_reader USING (true);
 
+CREATE POLICY of_all ON public.unique_keys TO fetchd_service, fetchd_reader USING (true);
+
 CREATE POLICY of_all ON public.webhook_attempts TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.webhook_deliveries TO fetchd_service, fetchd_reader USING (true);
@@ -2905,6 +2925,8 @@ CREATE POLICY of_tenant ON public.tenants TO fetchd_tenant USING ((id = ( SELECT
 
 CREATE POLICY of_tenant ON public.traffic TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.unique_keys TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.webhook_attempts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.webhook_deliveries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
@@ -2930,6 +2952,8 @@ ALTER TABLE public.sessions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.tenants ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.traffic ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.unique_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.webhook_attempts ENABLE ROW LEVEL SECURITY;
 

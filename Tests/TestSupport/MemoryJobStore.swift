@@ -18,6 +18,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var faults: [MemoryWorkQueue.Call: [MemoryWorkQueue.Fault]] = [:]
         var specs: [Job.ID: JobSpec] = [:]
         var bodies: [Job.ID: StoredBody] = [:]
+        var uniques: [String: (id: Job.ID, until: Timestamp)] = [:]
         var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
         var groups: [JobGroup.ID: MemoryGroupStore.Stored] = [:]
         var sessions: [TenantSession.ID: MemorySessionStore.Stored] = [:]
@@ -108,9 +109,15 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
                 return first.fingerprint == idempotency.fingerprint ? .replayed(first.id) : .conflict
             }
         }
+        if let unique = new.spec.unique, let first = state.uniques["\(new.tenant) \(unique.key)"], first.until > .now {
+            return .duplicate(of: first.id)
+        }
         if let refusal = refusal(of: new, in: state) { return refusal }
         if let quota = state.quota, state.jobs.values.count(where: { $0.state == .queued }) >= quota {
             return .queueFull(quota: quota)
+        }
+        if let unique = new.spec.unique {
+            state.uniques["\(new.tenant) \(unique.key)"] = (new.id, Timestamp.now.advanced(by: unique.window))
         }
         if let idempotency = new.idempotency {
             state.keys["\(new.tenant) \(idempotency.key)"] = (idempotency.fingerprint, new.id)

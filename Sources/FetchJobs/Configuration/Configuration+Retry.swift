@@ -5,7 +5,7 @@ extension Configuration {
 
         package var maximumAttempts: Int?
         package var backoff: RetryPolicy.Backoff?
-        package var statuses: [Int]?
+        package var statuses: [FailureStatuses.Entry]?
         package var errors: [String]?
         package var honorRetryAfter: Bool?
         package var replayUnsafe: Bool?
@@ -16,7 +16,7 @@ extension Configuration {
         package init(_ policy: RetryPolicy) {
             maximumAttempts = policy.maximumAttempts
             backoff = policy.backoff
-            statuses = policy.statuses.sorted()
+            statuses = policy.statuses.entries
             errors = policy.errors?.sorted()
             honorRetryAfter = policy.honorRetryAfter
             replayUnsafe = policy.replayUnsafe
@@ -27,7 +27,7 @@ extension Configuration {
                 "maximumAttempts", \.maximumAttempts, .integer(1...100), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("backoff", \.backoff, .backoff, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
-                "statuses", \.statuses, .list(of: .integer(300...599), upTo: 100), get: { _ in nil }, set: { _, _ in }),
+                "statuses", \.statuses, .list(of: .failureStatus, upTo: 100), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "errors", \.errors, .list(of: .errorName, upTo: 100), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("honorRetryAfter", \.honorRetryAfter, .bool, get: { _ in nil }, set: { _, _ in }),
@@ -41,9 +41,26 @@ extension ConfigurationRule where Value == RetryPolicy.Backoff {
     fileprivate static var backoff: Self {
         Self(
             read: { reader in
-                guard let object = reader.object(of: ["initial", "factor", "maximum", "jitter"]) else { return nil }
+                let names: Set = ["initial", "factor", "maximum", "jitter", "delays", "expression"]
+                guard let object = reader.object(of: names) else { return nil }
                 var backoff = RetryPolicy.Backoff()
                 let duration = ConfigurationRule<Duration>.seconds
+                if let given = object["delays"] ?? object["expression"] {
+                    backoff.jitter = 0
+                    for name in ["initial", "factor", "expression"] {
+                        guard let other = object[name], other.pointer != given.pointer else { continue }
+                        other.refuse("cannot be beside \(given.pointer)")
+                    }
+                }
+                if let list = object["delays"], let delays = list.delays() {
+                    if delays.isEmpty { list.refuse("has no delay") }
+                    backoff.waits = .listed(delays)
+                    backoff.maximum = delays.max() ?? backoff.maximum
+                }
+                if let expression = object["expression"]?.waitExpression() {
+                    backoff.waits = .computed(expression)
+                    backoff.maximum = .seconds(86_400)
+                }
                 backoff.initial = object["initial"].flatMap { duration.read($0) } ?? backoff.initial
                 backoff.factor = object["factor"].flatMap { $0.number(in: 1...100) } ?? backoff.factor
                 backoff.maximum = object["maximum"].flatMap { duration.read($0) } ?? backoff.maximum
@@ -52,13 +69,63 @@ extension ConfigurationRule where Value == RetryPolicy.Backoff {
             },
             write: { backoff, writer in
                 writer.object { writer in
-                    writer.member("initial", backoff.initial.seconds)
-                    writer.member("factor", backoff.factor)
+                    switch backoff.waits {
+                    case .growing:
+                        writer.member("initial", backoff.initial.seconds)
+                        writer.member("factor", backoff.factor)
+                    case .listed(let delays):
+                        writer.member("delays", array: { writer in delays.forEach { writer.value($0.seconds) } })
+                    case .computed(let expression): writer.member("expression", expression.text)
+                    }
                     writer.member("maximum", backoff.maximum.seconds)
                     writer.member("jitter", backoff.jitter)
                 }
             }
         )
+    }
+}
+
+extension ConfigurationRule where Value == FailureStatuses.Entry {
+    /// A number, or a text with a class of statuses or an exception.
+    fileprivate static var failureStatus: Self {
+        Self(
+            read: { reader in
+                let text: String? =
+                    if case .number = reader.value {
+                        reader.integer(in: Int64.min...Int64.max).map { String($0) }
+                    } else { reader.string(maximumLength: 4) }
+                guard let text else { return nil }
+                let entry = FailureStatuses.Entry(text)
+                if entry == nil {
+                    reader.refuse(
+                        "must be a status from 200 to 599, a class of them such as \"5xx\", or \"!\" and one of these")
+                }
+                return entry
+            },
+            write: { entry, writer in
+                let text = entry.description
+                if let status = Int(text) { writer.value(status) } else { writer.value(text) }
+            }
+        )
+    }
+}
+
+extension JSONReader {
+    /// Up to a week each.
+    fileprivate func delays() -> [Duration]? {
+        array(maximum: 100)?.compactMap { delay in
+            delay.number(in: 0.001...604_800).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
+        }
+    }
+
+    fileprivate func waitExpression() -> WaitExpression? {
+        guard let text = string(maximumLength: WaitExpression.maximumLength) else { return nil }
+        do {
+            return try WaitExpression(text)
+        } catch {
+            refuse("\(error.message) (character \(error.position + 1))")
+            return nil
+        }
     }
 }
 

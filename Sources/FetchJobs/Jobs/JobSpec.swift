@@ -43,6 +43,8 @@ package struct JobSpec: Sendable, Equatable {
     package var initiated = Initiation.interactive
     /// The flow whose limits it keeps.
     package var flow: Flow?
+    /// The key by which it is taken for an earlier job; nil for none.
+    package var unique: UniqueKey?
     /// The client's own words about the job.
     package var labels: [Label] = []
     /// The partial file of an earlier download, which this one continues.
@@ -132,7 +134,7 @@ extension JobSpec {
 
     private static let names: Set = [
         "kind", "session", "request", "configuration", "priority", "runAt", "delay", "expiresAt", "suspended",
-        "discretionary", "initiated", "flow", "labels", "resumeFrom", "webhook", "group",
+        "discretionary", "initiated", "flow", "unique", "labels", "resumeFrom", "webhook", "group",
     ]
     /// The members of stored jobs, including those that only the service sets.
     private static let storedNames = names.subtracting(["delay"]).union(["schedule", "scheduledAt", "trace"])
@@ -165,6 +167,7 @@ extension JobSpec {
         isDiscretionary = object["discretionary"]?.bool() ?? false
         initiated = object["initiated"]?.oneOf(Initiation.self) ?? .interactive
         flow = object["flow"].flatMap { Flow(reader: $0) }
+        unique = object["unique"].flatMap { UniqueKey(reader: $0) }
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0, choosesEvents: true) }
         group = object["group"]?.identifier("a group (grp_…)")
@@ -240,6 +243,7 @@ extension JobSpec {
             if isDiscretionary { writer.member("discretionary", true) }
             if initiated != .interactive { writer.member("initiated", initiated.rawValue) }
             if let flow { writer.member("flow", object: { $0.member("key", flow.key) }) }
+            if let unique { writer.member("unique", object: unique.write) }
             if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)
             if let webhook { writer.member("webhook", object: webhook.write) }

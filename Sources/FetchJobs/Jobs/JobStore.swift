@@ -116,6 +116,8 @@ package enum Enqueued: Sendable, Equatable {
     case accepted(Job.ID)
     /// The key was used for the same request before: this is the job it made.
     case replayed(Job.ID)
+    /// This job has the same ``JobSpec/unique`` key, and its window is not over.
+    case duplicate(of: Job.ID)
     /// The key was used for another request before.
     case conflict
     /// The session takes no jobs any more.

@@ -4,6 +4,16 @@ package import FetchEngine
 package struct RetryPolicy: Sendable, Equatable {
     /// How long to wait, longer each time.
     package struct Backoff: Sendable, Equatable {
+        /// What the waits are, when they do not just grow.
+        package enum Waits: Sendable, Equatable {
+            /// From ``initial`` by ``factor``.
+            case growing
+            /// One after the other; the last one again and again.
+            case listed([Duration])
+            case computed(WaitExpression)
+        }
+
+        package var waits = Waits.growing
         package var initial: Duration
         /// The ratio of a wait to the wait before it.
         package var factor: Double
@@ -24,9 +34,22 @@ package struct RetryPolicy: Sendable, Equatable {
         ///   - tries: How many waits there were before.
         ///   - random: From 0 to 1.
         package func wait(after tries: Int, random: Double) -> Duration {
-            var wait = initial
-            for _ in 0..<tries where wait < maximum { wait = wait * factor }
-            return min(wait, maximum) * (1 - jitter * random)
+            min(wait(after: tries), maximum) * (1 - jitter * random)
+        }
+
+        /// Without its random part, and perhaps longer than ``maximum``.
+        private func wait(after tries: Int) -> Duration {
+            switch waits {
+            case .growing:
+                var wait = initial
+                for _ in 0..<tries where wait < maximum { wait = wait * factor }
+                return wait
+            case .listed(let list): return list.isEmpty ? .zero : list[min(tries, list.count - 1)]
+            case .computed(let expression):
+                let seconds = expression.value(retried: tries)
+                // What grows beyond all numbers, or is none, is as long as it may be.
+                return seconds < maximum.seconds ? .seconds(max(seconds, 0)) : maximum
+            }
         }
     }
 
@@ -60,7 +83,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package var maximumAttempts = 3
     package var backoff = Backoff()
     /// The statuses that are failures.
-    package var statuses: Set<Int> = []
+    package var statuses = FailureStatuses()
     /// The names of the errors that another attempt may help against; nil for those that are transient.
     package var errors: Set<String>?
     package var honorRetryAfter = true
@@ -73,7 +96,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package init(_ configuration: Configuration.Retry) {
         maximumAttempts = configuration.maximumAttempts ?? maximumAttempts
         backoff = configuration.backoff ?? backoff
-        statuses = configuration.statuses.map { Set($0) } ?? statuses
+        statuses = configuration.statuses.map { FailureStatuses($0) } ?? statuses
         errors = configuration.errors.map { Set($0) }
         honorRetryAfter = configuration.honorRetryAfter ?? honorRetryAfter
         replayUnsafe = configuration.replayUnsafe ?? replayUnsafe

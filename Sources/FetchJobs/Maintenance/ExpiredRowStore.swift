@@ -2,6 +2,8 @@
 package enum ExpiredRow: String, Sendable, CaseIterable {
     /// Idempotency keys of submissions, after a day.
     case idempotencyKeys
+    /// Unique keys of jobs whose window is over.
+    case uniqueKeys
     /// Cookies that have expired and hide nothing in lower layers.
     case cookies
     /// Cookies and credentials in layers that no session and no snapshot lies on any more.

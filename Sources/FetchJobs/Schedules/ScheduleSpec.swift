@@ -112,6 +112,7 @@ extension ScheduleSpec {
         }
         let refusals: [(isBroken: Bool, pointer: String, message: String)] = [
             (job.delay != nil, "/delay", "is not for schedules: they say when their jobs run"),
+            (job.unique != nil, "/unique", "is not for schedules: they say when their jobs run"),
             (job.delay == nil && job.runAt != nil, "/runAt", "is not for schedules: they say when their jobs run"),
             (job.expiresAt != nil, "/expiresAt", "is not for schedules: it is one time, and they have many"),
             (job.isSuspended, "/suspended", "is not for schedules; pause the schedule instead"),

@@ -5,7 +5,7 @@ import Postgres
 // Submissions that need a look at stored rows.
 
 extension Enqueuing.Statements {
-    /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, for those of
+    /// The same for submissions with an Idempotency-Key or a unique key, which may turn out to be stored already, for those of
     /// sessions and groups, which may have ended, and for those that wait for a time.
     ///
     /// - Parameter change: A statement to run in the same; when it returns no row, nothing is stored.
@@ -26,8 +26,7 @@ extension Enqueuing.Statements {
         }
         start(stored, of: submissions, reserved: reserved)
         let accepted = Set(stored.map(\.id))
-        let repeated = submissions.filter { !accepted.contains($0.job.id) && $0.job.idempotency != nil }
-        let known = repeated.isEmpty ? [:] : try await answers(of: repeated.map(\.job))
+        let known = try await answers(of: submissions.map(\.job).filter { !accepted.contains($0.id) })
         let outcomes = submissions.map { submission -> Enqueued? in
             accepted.contains(submission.job.id) ? .accepted(submission.job.id) : known[submission.job.id]
         }
@@ -95,7 +94,7 @@ extension Enqueuing.Statements {
                 FROM \(Enqueuing.input(columns(of: submissions, claiming: reserved)))
             ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
-                    i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
+                    i.session_id, i.secrets, i.key, i.fingerprint, i.unique_key, i.unique_window, i.run_at, i.expires_at,
                     i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.patience, i.flow,
                     CASE WHEN i.patience IS NULL AND coalesce(i.run_at <= now(), true) THEN i.gate END AS gate,
                     i.is_reserved AND NOT i.suspended AND i.patience IS NULL AND i.gate IS NULL AND NOT i.paused
@@ -106,11 +105,25 @@ extension Enqueuing.Statements {
                 LEFT JOIN open_group ON open_group.tenant_id = i.tenant_id AND open_group.id = i.group_id
                 WHERE (i.session_id IS NULL OR session.id IS NOT NULL)
                     AND (i.group_id IS NULL OR open_group.id IS NOT NULL)\(condition)
+            ), new_unique AS (
+                INSERT INTO unique_keys AS known (tenant_id, key, job_id, expires_at)
+                SELECT DISTINCT ON (a.tenant_id, a.unique_key)
+                    a.tenant_id, a.unique_key, a.id, now() + a.unique_window
+                FROM allowed a
+                WHERE a.unique_key IS NOT NULL
+                    AND NOT EXISTS (
+                        SELECT FROM idempotency_keys k WHERE k.tenant_id = a.tenant_id AND k.key = a.key
+                    )
+                ORDER BY a.tenant_id, a.unique_key, a.id
+                ON CONFLICT (tenant_id, key)
+                    DO UPDATE SET job_id = excluded.job_id, expires_at = excluded.expires_at
+                    WHERE known.expires_at <= now()
+                RETURNING job_id
             ), new_key AS (
                 INSERT INTO idempotency_keys (tenant_id, key, fingerprint, created_id)
                 SELECT tenant_id, key, fingerprint, id
                 FROM allowed
-                WHERE key IS NOT NULL
+                WHERE key IS NOT NULL AND (unique_key IS NULL OR id IN (SELECT job_id FROM new_unique))
                 -- In one order, so that two nodes that store the same keys cannot wait for each other.
                 ORDER BY tenant_id, key
                 ON CONFLICT DO NOTHING
@@ -118,7 +131,8 @@ extension Enqueuing.Statements {
             ), accepted AS (
                 SELECT *
                 FROM allowed
-                WHERE key IS NULL OR id IN (SELECT created_id FROM new_key)
+                WHERE (key IS NULL OR id IN (SELECT created_id FROM new_key))
+                    AND (unique_key IS NULL OR id IN (SELECT job_id FROM new_unique))
             ), job AS (
                 INSERT INTO jobs (
                     tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, group_id, labels
@@ -161,6 +175,8 @@ extension Enqueuing.Statements {
             ("session_id", "\(submissions.map(\.job.spec.session))"),
             ("key", "\(submissions.map(\.job.idempotency?.key))"),
             ("fingerprint", "\(submissions.map(\.job.idempotency?.fingerprint.bytes))"),
+            ("unique_key", "\(submissions.map(\.job.spec.unique?.key))"),
+            ("unique_window", "\(submissions.map(\.job.spec.unique?.window))"),
             ("run_at", "\(submissions.map(\.job.spec.runAt))"),
             ("expires_at", "\(submissions.map(\.job.spec.expiresAt))"),
             ("suspended", "\(submissions.map(\.job.spec.isSuspended))"),
@@ -175,8 +191,33 @@ extension Enqueuing.Statements {
         ]
     }
 
-    /// The outcomes for those jobs whose idempotency keys are stored already.
+    /// The outcomes for those jobs whose keys are stored already.
     func answers(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
+        let duplicates = try await duplicates(of: jobs.filter { $0.spec.unique != nil })
+        // A repeat of a request is told the job that this has made.
+        return try await replays(of: jobs.filter { $0.idempotency != nil }).merging(duplicates) { replay, _ in replay }
+    }
+
+    private func duplicates(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
+        guard !jobs.isEmpty else { return [:] }
+        let rows = try await client.query(
+            """
+            -- jobs.enqueuedUnique
+            SELECT input.id, known.job_id
+            FROM unnest(\(jobs.map(\.id)), \(jobs.map(\.tenant)), \(jobs.map(\.spec.unique?.key)))
+                AS input (id, tenant_id, key)
+            JOIN unique_keys known ON known.tenant_id = input.tenant_id AND known.key = input.key
+            WHERE known.expires_at > now()
+            """
+        )
+        let answers = try rows.map { row -> (Job.ID, Enqueued) in
+            (try row.decode(at: 0), .duplicate(of: try row.decode(at: 1)))
+        }
+        return Dictionary(answers, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func replays(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
+        guard !jobs.isEmpty else { return [:] }
         let rows = try await client.query(
             """
             -- jobs.enqueuedBefore
@@ -202,7 +243,8 @@ extension NewJob {
     /// Whether it can be stored, and run, without a look at stored rows: it has none of the columns that only this
     /// statement stores.
     var isPlain: Bool {
-        idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
+        idempotency == nil && spec.unique == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil
+            && !spec.isSuspended
             && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil
     }
 }

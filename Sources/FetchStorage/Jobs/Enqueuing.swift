@@ -61,7 +61,7 @@ struct Enqueuing: Sendable {
         let others = Array(jobs.dropFirst(room))
         guard !others.isEmpty else { return stored }
         // Jobs that are stored already are not refused.
-        let known = others.contains { $0.idempotency != nil } ? try await statements.answers(of: others) : [:]
+        let known = try await statements.answers(of: others)
         return stored + others.map { known[$0.id] ?? .queueFull(quota: quota) }
     }
 

@@ -19,6 +19,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             switch expiredRow {
             case .layers: return try await layers.remove(with: client)
             case .idempotencyKeys: return try await delete(idempotencyKeys(retention.idempotencyKeys))
+            case .uniqueKeys: return try await delete(uniqueKeys)
             case .cookies: return try await delete(cookies(retention.cookies))
             case .deliveries: return try await delete(deliveries(retention.deliveries))
             case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
@@ -54,6 +55,23 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             FROM idempotency_keys
             WHERE created_at < now() - \(age)
             ORDER BY created_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE k.tenant_id = old.tenant_id AND k.key = old.key
+        RETURNING 1
+        """
+    }
+
+    private var uniqueKeys: Query {
+        """
+        -- expired.uniqueKeys
+        DELETE FROM unique_keys k
+        USING (
+            SELECT tenant_id, key
+            FROM unique_keys
+            WHERE expires_at < now()
+            ORDER BY expires_at
             LIMIT \(limit)
             FOR UPDATE SKIP LOCKED
         ) AS old

@@ -57,6 +57,7 @@ struct EphemeralSession {
             let isSame = first.value.idempotency?.fingerprint == idempotency.fingerprint
             return isSame ? .replayed(first.key) : .conflict
         }
+        if let first = first(like: new.spec.unique) { return .duplicate(of: first) }
         guard session.state == .active else { return .sessionInvalidated }
         if jobs.count >= Self.maximumJobs {
             guard let oldest = order.first(where: { jobs[$0]?.job.state.isFinal == true }) else {
@@ -78,6 +79,15 @@ struct EphemeralSession {
         order.append(new.id)
         running += 1
         return .accepted(new.id)
+    }
+
+    /// The job that has the same key, as long as it is remembered and its window is not over.
+    private func first(like unique: UniqueKey?) -> Job.ID? {
+        guard let unique else { return nil }
+        return jobs.values.first { entry in
+            guard let other = entry.claimed.spec.unique, other.key == unique.key else { return false }
+            return entry.job.createdAt.advanced(by: other.window) > .now
+        }?.job.id
     }
 
     /// Keeps the outcome of a job.

@@ -17,11 +17,13 @@ import Testing
     }
 
     /// A job that has been tried so often and waits for the next attempt.
-    private func waiting(_ backoff: String, attempts: Int, _ path: String) async throws -> [String: Any] {
+    private func waiting(
+        _ backoff: String, after statuses: String = "503", attempts: Int, _ path: String
+    ) async throws -> [String: Any] {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("503 Busy"))
         let id = try await rig.submit(
-            #"{"request": "\#(play.url(path))", "configuration": {"retry": {"maximumAttempts": 9, "statuses": [503], "#
+            #"{"request": "\#(play.url(path))", "configuration": {"retry": {"maximumAttempts": 9, "statuses": [\#(statuses)], "#
                 + #""backoff": {\#(backoff)}}}}"#)
         let job = try await rig.service.job(id) {
             member($0, "state") == "scheduled" && member($0, "attempts", as: [Any].self)?.count == attempts
@@ -40,6 +42,19 @@ import Testing
             try await waiting(
                 #""initial": 0.05, "factor": 100, "jitter": 0, "maximum": 0.1"#, attempts: 3, "bounded"))
         #expect(bounded.allSatisfy { 0.04 <= $0 && $0 < 4 }, "\(bounded)")
+    }
+
+    @Test func `pauses are those that a job lists, or works out, after every status that it names`() async throws {
+        func isNext(_ pauses: [Double]) -> Bool {
+            0.04 <= pauses[0] && pauses[0] < 25 && 59.9 <= pauses[1] && pauses[1] < 100
+        }
+        let listed = try pauses(
+            try await waiting(#""delays": [0.05, 60]"#, after: #""!2xx""#, attempts: 2, "listed"))
+        #expect(isNext(listed), "\(listed)")
+        let computed = try pauses(
+            try await waiting(
+                #""expression": "0.05 + 60 * retried""#, after: #""5xx", "!500""#, attempts: 2, "computed"))
+        #expect(isNext(computed), "\(computed)")
     }
 
     // That twenty of them lie so close by chance happens once in a million years.

@@ -87,6 +87,94 @@ import Testing
         let policy = RetryPolicy(spec.configuration.retry)
         #expect(policy.maximumAttempts == 5 && policy.replayUnsafe && !policy.honorRetryAfter)
         #expect(policy.backoff.initial == .milliseconds(250) && policy.backoff.maximum == .seconds(300))
-        #expect(policy.statuses == [429, 503] && policy.errors == ["timedOut"])
+        #expect([429, 503].allSatisfy { policy.statuses.contains($0) } && !policy.statuses.contains(500))
+        #expect(policy.errors == ["timedOut"])
+    }
+
+    // MARK: Statuses
+
+    private func retry(_ members: String) throws -> RetryPolicy {
+        let text = #"{"request": {"url": "http://origin.example/"}, "configuration": {"retry": {\#(members)}}}"#
+        let spec = try JobSpec(json: JSONParser.parse(text.utf8))
+        #expect(try JobSpec(stored: JSONParser.parse(spec.json)) == spec)
+        return RetryPolicy(spec.configuration.retry)
+    }
+
+    @Test(
+        arguments: [
+            ("503", [503], [500, 504, 200]), (#""5xx", 429"#, [500, 599, 429], [499, 428, 200]),
+            (#""!2xx""#, [304, 404, 500], [200, 299]), (#""!2xx", "!404""#, [302, 500], [200, 404]),
+            (#""4xx", "!404""#, [400, 410], [404, 500, 200]), (#""!404", "404""#, [], [404, 500]),
+            ("202", [202], [200]),
+            ("", [], [500]),
+        ] as [(String, [Int], [Int])])
+    func `failures are statuses, classes of them, and all but some`(
+        _ entries: String, _ failures: [Int], _ others: [Int]
+    ) throws {
+        let statuses = try retry(#""statuses": [\#(entries)]"#).statuses
+        #expect(failures.allSatisfy { statuses.contains($0) })
+        #expect(!others.contains { statuses.contains($0) })
+    }
+
+    @Test(arguments: ["199", "600", #""1xx""#, #""6xx""#, #""xx""#, #""!!2xx""#, #""!""#, #""5XX""#, "true", "503.5"])
+    func `other texts are no statuses, and it is said what is`(_ entry: String) throws {
+        #expect {
+            try retry(#""statuses": [\#(entry)]"#)
+        } throws: { error in
+            guard let violation = (error as? InvalidInput)?.violations.first else { return false }
+            return violation.pointer == "/configuration/retry/statuses/0"
+        }
+    }
+
+    // MARK: Waits
+
+    @Test func `waits are listed, and the last one is that of all others`() throws {
+        let policy = try retry(#""maximumAttempts": 9, "backoff": {"delays": [0.5, 600, 20]}"#)
+        #expect(
+            (0..<5).map { policy.backoff.wait(after: $0, random: 1) } == [0.5, 600, 20, 20, 20].map { .seconds($0) })
+        let bounded = try retry(#""backoff": {"delays": [100, 1], "maximum": 10, "jitter": 1}"#)
+        #expect(bounded.backoff.wait(after: 0, random: 0.5) == .seconds(5))
+    }
+
+    @Test(
+        arguments: [
+            ("5", [5, 5, 5]), ("1 + retried * 2", [1, 3, 5]), ("(1 + retried) * 2", [2, 4, 6]),
+            ("pow(2, retried)", [1, 2, 4]), ("8 / 2 / 2 - -1", [3, 3, 3]), ("min(2, retried, 7)", [0, 1, 2]),
+            ("max(1.5,retried)", [1.5, 1.5, 2]), ("round(sqrt(abs(-6.25))) + floor(0.9) + ceil(.1)", [4, 4, 4]),
+            ("exp(0) - 2", [0, 0, 0]), ("1 / 0", [86_400, 86_400, 86_400]),
+            ("exp(1000 * retried)", [1, 86_400, 86_400]),
+            ("0 / 0", [86_400, 86_400, 86_400]), ("sqrt(-1)", [86_400, 86_400, 86_400]),
+        ] as [(String, [Double])])
+    func `waits are worked out, and are never negative or longer than they may be`(
+        _ expression: String, _ waits: [Double]
+    ) throws {
+        let policy = try retry(#""backoff": {"expression": "\#(expression)"}"#)
+        #expect((0..<3).map { policy.backoff.wait(after: $0, random: 1).seconds } == waits)
+    }
+
+    @Test(
+        arguments: [
+            ("", "function"), ("2 +", "function"), ("2 3", "operator"), ("(1", ")"), ("1)", "operator"),
+            ("pow(2)", "arguments"), ("sqrt(1, 2)", "arguments"), ("tries", "tries"), ("1..2", "number"),
+            ("pow 2", "("),
+            (String(repeating: "(", count: 99), "deeply"), (String(repeating: "-", count: 99), "deeply"),
+            (String(repeating: "1+", count: 200) + "1", "256"),
+        ])
+    func `a formula that is none is refused with the place`(_ expression: String, _ word: String) throws {
+        #expect {
+            try retry(#""backoff": {"expression": "\#(expression)"}"#)
+        } throws: { error in
+            guard let violation = (error as? InvalidInput)?.violations.first else { return false }
+            return violation.pointer == "/configuration/retry/backoff/expression" && violation.message.contains(word)
+        }
+    }
+
+    @Test(
+        arguments: [
+            #""delays": [1], "initial": 2"#, #""delays": [1], "expression": "1""#, #""expression": "1", "factor": 2"#,
+            #""delays": []"#,
+        ])
+    func `only one of the ways to say the waits is taken`(_ members: String) {
+        #expect(throws: InvalidInput.self) { try retry(#""backoff": {\#(members)}"#) }
     }
 }

@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func `keys of submissions, uses of credentials, counts and turns go when they are old`() async throws {
+    @Test func `keys of submissions and jobs, uses of credentials, counts and turns go when they are old`() async throws
+    {
         try await with { fixture in
             for age in [Duration.seconds(120), .seconds(90), .zero] {
                 try await fixture.run(
@@ -98,9 +99,17 @@ import Testing
                     """
                 )
             }
+            for (number, age) in [2, 1, -600].enumerated() {
+                try await fixture.run(
+                    """
+                    INSERT INTO unique_keys (tenant_id, key, job_id, expires_at)
+                    VALUES (\(fixture.tenant), \("\(number)"), \(Job.ID()), now() - \(Duration.seconds(age)))
+                    """
+                )
+            }
             for (expiredRow, table) in [
-                (ExpiredRow.idempotencyKeys, "idempotency_keys" as Query), (.credentialUses, "credential_uses"),
-                (.counts, "job_counts"), (.cacheTurns, "cache_turns"),
+                (ExpiredRow.uniqueKeys, "unique_keys" as Query), (.idempotencyKeys, "idempotency_keys"),
+                (.credentialUses, "credential_uses"), (.counts, "job_counts"), (.cacheTurns, "cache_turns"),
             ] {
                 #expect(try await fixture.removeAll(expiredRow) == 2)
                 #expect(try await fixture.count(table) == 1)

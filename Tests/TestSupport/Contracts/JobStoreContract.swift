@@ -40,6 +40,40 @@ package enum JobStoreContract {
                 + compare("then", enqueued[1], [.replayed(first.id), .conflict, .accepted(jobs[2].id)])
                 + compare("stored", Set(all.map(\.id)), [first.id, jobs[2].id])
         },
+        Clause("of jobs with one unique key a tenant's first is stored, and stands for the others") { subject in
+            let unique = #", "unique": {"key": "k"}"#
+            let jobs = [
+                try NewJob.make(more: unique), try .make(more: unique), try .make(more: #", "unique": {"key": "l"}"#),
+            ]
+            let foreign = NewJob(tenant: subject.other, spec: try .make(more: unique))
+            let again = [try NewJob.make(more: unique, key: "i", fingerprint: 1), try .make()]
+            let enqueued = [
+                try await subject.store.enqueue(jobs), try await subject.store.enqueue(again),
+                try await subject.store.enqueue([foreign]),
+            ]
+            let all = try await subject.store.jobs(of: subject.tenant, state: nil, page: JobPage(limit: 9))
+            let first = jobs[0].id
+            return compare("first", enqueued[0], [.accepted(first), .duplicate(of: first), .accepted(jobs[2].id)])
+                + compare("again", enqueued[1], [.duplicate(of: first), .accepted(again[1].id)])
+                + compare("of another tenant", enqueued[2], [.accepted(foreign.id)])
+                + compare("stored", Set(all.map(\.id)), [first, jobs[2].id, again[1].id])
+        },
+        Clause("a repeat of the request that made a unique job is told the same, by its key") { subject in
+            let unique = #", "unique": {"key": "k"}"#
+            let first = try NewJob.make(more: unique, key: "i", fingerprint: 1)
+            let enqueued = [
+                try await subject.store.enqueue([first]),
+                try await subject.store.enqueue([try .make(more: unique, key: "i", fingerprint: 1)]),
+                try await subject.store.enqueue([try .make(more: unique, key: "i", fingerprint: 2)]),
+                try await subject.store.enqueue([try .make(more: unique, key: "j")]),
+                // A key that stands for no job is free.
+                try await subject.store.enqueue([try .make(key: "j", fingerprint: 3)]),
+            ]
+            return compare("first", enqueued[0], [.accepted(first.id)])
+                + compare("replay", enqueued[1], [.replayed(first.id)]) + compare("conflict", enqueued[2], [.conflict])
+                + compare("duplicate", enqueued[3], [.duplicate(of: first.id)])
+                + compare("free", enqueued[4].map(\.isAccepted), [true])
+        },
         Clause("a job that is to wait or to be held does so from the start") { subject in
             let ids = try await subject.enqueue(#", "runAt": "2999-01-01T00:00:00Z""#, #", "suspended": true"#)
             let states = [try await subject.state(ids[0]), try await subject.state(ids[1])]

@@ -495,6 +495,7 @@ export interface JobSpec {
    */
   initiated?: "interactive" | "background";
   flow?: JobFlow;
+  unique?: UniqueKey;
   labels?: Labels;
   /** What an earlier download has left (`error.resumeData`), for this one to go on with. */
   resumeFrom?: BlobID;
@@ -1464,6 +1465,17 @@ export interface Delegate {
 }
 
 /**
+ * Of jobs with one key only the first is stored: for as long as its `window` says, others of the same tenant are
+ * answered with its id and `duplicate: true`, whatever else they ask for and whatever became of the first.
+ * `Prefer: wait` waits for the first one. An `Idempotency-Key` is about repeats of one request, and goes before.
+ */
+export interface UniqueKey {
+  key: string;
+  /** In seconds. */
+  window?: number;
+}
+
+/**
  * When a failed attempt is followed by another one. The job is `scheduled` in between, and each attempt is listed
  * with its cause and the time of the next. A request that must not be repeated (POST and PATCH without an
  * `Idempotency-Key` field) is sent again only when no byte of it had left.
@@ -1471,22 +1483,34 @@ export interface Delegate {
 export interface Retry {
   /** The first one included; 1 for no retries. */
   maximumAttempts?: number;
-  /** How long to wait, in seconds. */
+  /**
+   * How long to wait, in seconds: longer each time by `initial` and `factor`, or as `delays` or `expression` says,
+   * of which only one can be there.
+   */
   backoff?: {
+    /** The waits one after the other; the last one is that of all attempts that follow. */
+    delays?: Array<number>;
+    /**
+     * A formula of `retried`, which is 0 for the first wait, with numbers, `+ - * /`, parentheses and the
+     * functions `pow`, `sqrt`, `abs`, `exp`, `floor`, `ceil`, `round`, `min` and `max`. What is negative is 0, and
+     * what is no number is `maximum`.
+     */
+    expression?: string;
     /** After the first attempt. */
     initial?: number;
     /** What each wait is multiplied by for the next. */
     factor?: number;
-    /** The longest wait. */
+    /** The longest wait. Without it the longest of `delays`, and a day for an `expression`. */
     maximum?: number;
-    /** How much of a wait is left to chance. */
+    /** How much of a wait is left to chance; without it nothing of `delays` and an `expression`. */
     jitter?: number;
   };
   /**
    * Statuses that are failures. A job whose last attempt gets one fails with `badServerResponse`, and has the
-   * response too.
+   * response too. An entry is a status (`503`), a class of them (`"5xx"`), or `!` and one of these, which are no
+   * failures; where all entries are of the last kind everything else is a failure: `["!2xx"]`.
    */
-  statuses?: Array<number>;
+  statuses?: Array<number | string>;
   /**
    * The names of the errors to try again after; by default those of which `error.retriable` says that trying again
    * may help.
@@ -1590,6 +1614,8 @@ export interface SubmittedJob {
   state: JobState;
   /** The job. */
   href: string;
+  /** True when this is an earlier job with the same `unique` key, and nothing was stored. */
+  duplicate?: boolean;
   warnings?: Warnings;
 }
 
@@ -1653,6 +1679,7 @@ export interface Job {
   /** Nobody was waiting when it was submitted. */
   initiated?: "background";
   flow?: JobFlow;
+  unique?: UniqueKey;
   labels?: Labels;
   webhook?: JobWebhook;
   response?: Response;
@@ -2149,6 +2176,8 @@ export interface BatchResult {
   state?: JobState;
   /** The line's idempotency key names this job already. */
   replayed?: boolean;
+  /** This is an earlier job with the same `unique` key. */
+  duplicate?: boolean;
   warnings?: Warnings;
   problem?: Problem;
 }

@@ -211,6 +211,12 @@ struct Batch {
                 writer.member("id", id.description)
                 writer.member("replayed", true)
             }
+        case .duplicate(let first):
+            write(to: &results) { writer in
+                writer.member("line", line)
+                writer.member("id", first.description)
+                writer.member("duplicate", true)
+            }
         case .conflict: write(Problem.reusedKey(ofLine: hasKey), line: line, to: &results)
         case .sessionInvalidated: write(Problem.sessionInvalidated, line: line, to: &results)
         case .sessionFull: write(Problem.sessionFull, line: line, to: &results)

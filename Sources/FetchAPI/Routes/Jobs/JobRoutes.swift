@@ -89,7 +89,7 @@ struct JobRoutes: Sendable {
         switch enqueued {
         case .accepted: submitted.add()
         case .sessionInvalidated: if let session = job.spec.session { sessions.forget(session, of: job.tenant) }
-        case .replayed, .conflict, .sessionFull, .queueFull, .groupClosed: break
+        case .replayed, .duplicate, .conflict, .sessionFull, .queueFull, .groupClosed: break
         }
     }
 
@@ -97,7 +97,7 @@ struct JobRoutes: Sendable {
     private static func id(_ enqueued: Enqueued) throws(Problem) -> Job.ID {
         switch enqueued {
         case .accepted(let accepted): return accepted
-        case .replayed(let first): return first
+        case .replayed(let first), .duplicate(let first): return first
         case .conflict:
             throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem.sessionInvalidated
@@ -121,6 +121,7 @@ struct JobRoutes: Sendable {
                 writer.member("id", id.description)
                 writer.member("state", state.rawValue)
                 writer.member("href", href)
+                if case .duplicate = result.enqueued { writer.member("duplicate", true) }
                 warnings.write(&writer)
             }
         }

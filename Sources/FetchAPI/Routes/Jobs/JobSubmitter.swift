@@ -37,7 +37,7 @@ struct JobSubmitter: Sendable {
             guard let deadline, let wait else { return Submission(enqueued: enqueued, job: nil) }
             let final = try await end(wait, of: job.tenant, until: deadline, for: client)
             return Submission(enqueued: enqueued, job: final)
-        case .replayed(let id):
+        case .replayed(let id), .duplicate(let id):
             return Submission(
                 enqueued: enqueued, job: try await self.job(id, of: job.tenant, until: deadline, for: client))
         }

@@ -72,7 +72,7 @@ extension ScheduleRoutes {
         }
         switch try await schedules.run(schedule, job) {
         case .accepted(let id): return (id, job, false)
-        case .replayed(let id): return (id, job, true)
+        case .replayed(let id), .duplicate(let id): return (id, job, true)
         case .conflict:
             throw Problem(parameter: "Idempotency-Key", "was used for another schedule", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem(.scheduleNotRunnable, "/job/session is invalidated")

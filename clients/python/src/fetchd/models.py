@@ -420,6 +420,7 @@ class JobSpec(Model):
     """Whether somebody was waiting when the job was submitted. What is initiated in the `background` is
     `discretionary` in a background session, as the URL Loading System has it; elsewhere it makes no difference."""
     flow: JobFlow | None = None
+    unique: UniqueKey | None = None
     labels: Labels | None = None
     resume_from: BlobID | None = None
     """What an earlier download has left (`error.resumeData`), for this one to go on with."""
@@ -1268,17 +1269,35 @@ class Delegate(Model):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RetryBackoff(Model):
-    """How long to wait, in seconds."""
+class UniqueKey(Model):
+    """Of jobs with one key only the first is stored: for as long as its `window` says, others of the same tenant are
+    answered with its id and `duplicate: true`, whatever else they ask for and whatever became of the first.
+    `Prefer: wait` waits for the first one. An `Idempotency-Key` is about repeats of one request, and goes before."""
 
+    key: str
+    window: float | None = None
+    """In seconds."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetryBackoff(Model):
+    """How long to wait, in seconds: longer each time by `initial` and `factor`, or as `delays` or `expression` says,
+    of which only one can be there."""
+
+    delays: list[float] | None = None
+    """The waits one after the other; the last one is that of all attempts that follow."""
+    expression: str | None = None
+    """A formula of `retried`, which is 0 for the first wait, with numbers, `+ - * /`, parentheses and the functions
+    `pow`, `sqrt`, `abs`, `exp`, `floor`, `ceil`, `round`, `min` and `max`. What is negative is 0, and what is no
+    number is `maximum`."""
     initial: float | None = None
     """After the first attempt."""
     factor: float | None = None
     """What each wait is multiplied by for the next."""
     maximum: float | None = None
-    """The longest wait."""
+    """The longest wait. Without it the longest of `delays`, and a day for an `expression`."""
     jitter: float | None = None
-    """How much of a wait is left to chance."""
+    """How much of a wait is left to chance; without it nothing of `delays` and an `expression`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1290,10 +1309,12 @@ class Retry(Model):
     maximum_attempts: int | None = None
     """The first one included; 1 for no retries."""
     backoff: RetryBackoff | None = None
-    """How long to wait, in seconds."""
-    statuses: list[int] | None = None
+    """How long to wait, in seconds: longer each time by `initial` and `factor`, or as `delays` or `expression` says,
+    of which only one can be there."""
+    statuses: list[Any] | None = None
     """Statuses that are failures. A job whose last attempt gets one fails with `badServerResponse`, and has the
-    response too."""
+    response too. An entry is a status (`503`), a class of them (`"5xx"`), or `!` and one of these, which are no
+    failures; where all entries are of the last kind everything else is a failure: `["!2xx"]`."""
     errors: list[str] | None = None
     """The names of the errors to try again after; by default those of which `error.retriable` says that trying again
     may help."""
@@ -1363,6 +1384,8 @@ class SubmittedJob(Model):
     state: JobState
     href: str
     """The job."""
+    duplicate: bool | None = None
+    """True when this is an earlier job with the same `unique` key, and nothing was stored."""
     warnings: Warnings | None = None
 
 
@@ -1428,6 +1451,7 @@ class Job(Model):
     initiated: Literal['background'] | None = None
     """Nobody was waiting when it was submitted."""
     flow: JobFlow | None = None
+    unique: UniqueKey | None = None
     labels: Labels | None = None
     webhook: JobWebhook | None = None
     response: Response | None = None
@@ -1990,6 +2014,8 @@ class BatchResult(Model):
     state: JobState | None = None
     replayed: bool | None = None
     """The line's idempotency key names this job already."""
+    duplicate: bool | None = None
+    """This is an earlier job with the same `unique` key."""
     warnings: Warnings | None = None
     problem: Problem | None = None
 
@@ -2796,6 +2822,7 @@ JobSpec._members = (
     Member("discretionary", "discretionary", boolean, False),
     Member("initiated", "initiated", text, False),
     Member("flow", "flow", JobFlow.from_json, False),
+    Member("unique", "unique", UniqueKey.from_json, False),
     Member("labels", "labels", mapped(text), False),
     Member("resumeFrom", "resume_from", text, False),
     Member("webhook", "webhook", JobWebhook.from_json, False),
@@ -3142,7 +3169,13 @@ Delegate._members = (
     Member("whenUnreachable", "when_unreachable", text, False),
     Member("maximumQuestions", "maximum_questions", integer, False),
 )
+UniqueKey._members = (
+    Member("key", "key", text, True),
+    Member("window", "window", number, False),
+)
 RetryBackoff._members = (
+    Member("delays", "delays", listed(number), False),
+    Member("expression", "expression", text, False),
     Member("initial", "initial", number, False),
     Member("factor", "factor", number, False),
     Member("maximum", "maximum", number, False),
@@ -3151,7 +3184,7 @@ RetryBackoff._members = (
 Retry._members = (
     Member("maximumAttempts", "maximum_attempts", integer, False),
     Member("backoff", "backoff", RetryBackoff.from_json, False),
-    Member("statuses", "statuses", listed(integer), False),
+    Member("statuses", "statuses", listed(anything), False),
     Member("errors", "errors", listed(text), False),
     Member("honorRetryAfter", "honor_retry_after", boolean, False),
     Member("replayUnsafe", "replay_unsafe", boolean, False),
@@ -3180,6 +3213,7 @@ SubmittedJob._members = (
     Member("id", "id", text, True),
     Member("state", "state", text, True),
     Member("href", "href", text, True),
+    Member("duplicate", "duplicate", boolean, False),
     Member("warnings", "warnings", lambda value: listed(WarningsItem.from_json)(value), False),
 )
 WarningsItem._members = (
@@ -3217,6 +3251,7 @@ Job._members = (
     Member("discretionary", "discretionary", boolean, False),
     Member("initiated", "initiated", text, False),
     Member("flow", "flow", JobFlow.from_json, False),
+    Member("unique", "unique", UniqueKey.from_json, False),
     Member("labels", "labels", mapped(text), False),
     Member("webhook", "webhook", JobWebhook.from_json, False),
     Member("response", "response", Response.from_json, False),
@@ -3489,6 +3524,7 @@ BatchResult._members = (
     Member("id", "id", text, False),
     Member("state", "state", text, False),
     Member("replayed", "replayed", boolean, False),
+    Member("duplicate", "duplicate", boolean, False),
     Member("warnings", "warnings", lambda value: listed(WarningsItem.from_json)(value), False),
     Member("problem", "problem", Problem.from_json, False),
 )

@@ -190,6 +190,7 @@ class JobSpec(TypedDict, total=False):
     discretionary: bool
     initiated: Literal['interactive', 'background']
     flow: JobFlow
+    unique: UniqueKey
     labels: Labels
     resumeFrom: BlobID
     webhook: JobWebhook
@@ -586,9 +587,21 @@ class Delegate(TypedDict, total=False):
     maximumQuestions: int
 
 
-class RetryBackoff(TypedDict, total=False):
-    """How long to wait, in seconds."""
+class UniqueKey(TypedDict, total=False):
+    """Of jobs with one key only the first is stored: for as long as its `window` says, others of the same tenant are
+    answered with its id and `duplicate: true`, whatever else they ask for and whatever became of the first.
+    `Prefer: wait` waits for the first one. An `Idempotency-Key` is about repeats of one request, and goes before."""
 
+    key: Required[str]
+    window: float
+
+
+class RetryBackoff(TypedDict, total=False):
+    """How long to wait, in seconds: longer each time by `initial` and `factor`, or as `delays` or `expression` says,
+    of which only one can be there."""
+
+    delays: Sequence[float]
+    expression: str
     initial: float
     factor: float
     maximum: float
@@ -602,7 +615,7 @@ class Retry(TypedDict, total=False):
 
     maximumAttempts: int
     backoff: RetryBackoff
-    statuses: Sequence[int]
+    statuses: Sequence[int | str]
     errors: Sequence[str]
     honorRetryAfter: bool
     replayUnsafe: bool
@@ -815,6 +828,7 @@ class JobOptions(TypedDict, total=False):
     discretionary: bool
     initiated: Literal['interactive', 'background']
     flow: JobFlow
+    unique: UniqueKey
     labels: Labels
     resume_from: BlobID
     webhook: JobWebhook
