@@ -111,7 +111,7 @@ class Visitor:
         self.cookie = answer.headers["Set-Cookie"].split(";")[0]
 
     def get(self, path):
-        """Milliseconds until the page is there, and its bytes; more pages than people may open in a second are waited for."""
+        """Milliseconds until the page is there, and its bytes; beyond the rate of pages it waits as it is told."""
         begin = time.monotonic()
         self.connection.request("GET", path, headers={"Cookie": self.cookie})
         answer = self.connection.getresponse()
