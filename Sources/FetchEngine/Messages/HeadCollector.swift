@@ -70,7 +70,7 @@ struct HeadCollector {
 
     private borrowing func fields(from first: Int) throws(LoadError) -> HTTPFields {
         guard lineEnds.count <= Self.maximumFields else { throw Self.malformed("It has too many header fields.") }
-        var fields: [HTTPField] = []
+        var fields = HTTPFields()
         fields.reserveCapacity(lineEnds.count)
         bytes.withUnsafeBufferPointer { bytes in
             var start = first == 0 ? 0 : lineEnds[first - 1]
@@ -79,8 +79,7 @@ struct HeadCollector {
                 start = end
             }
         }
-        // Each one that is appended to `HTTPFields` makes a new array.
-        return HTTPFields(fields)
+        return fields
     }
 
     /// A line as a field, or nil when it has no name that could be one: such lines are skipped, as browsers do.

@@ -45,7 +45,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     ///
     /// - Parameter limit: How much of the body to wait for and keep in memory.
     public nonisolated(nonsending) func response(bufferingUpTo limit: Int = 0) async throws(LoadError) -> Response {
-        try await serve { loop throws(LoadError) in
+        try await serve(on: session.transferLoop) { loop throws(LoadError) in
             try await load.response(bufferingUpTo: max(0, limit), on: loop)
         }
     }

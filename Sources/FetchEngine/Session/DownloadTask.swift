@@ -86,7 +86,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     ///
     /// Cancelling the calling task cancels the load. May be called once.
     public nonisolated(nonsending) func result() async throws(LoadError) -> DownloadedFile {
-        try await serve { loop throws(LoadError) in try await receiveFile(on: loop) }
+        try await serve(on: session.transferLoop) { loop throws(LoadError) in try await receiveFile(on: loop) }
     }
 
     /// Starts the task and drives it to its end, telling the completion handler, or the delegates everything.

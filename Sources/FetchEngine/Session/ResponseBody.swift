@@ -40,6 +40,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
 extension DataTask {
     fileprivate nonisolated(nonsending) func nextBytes() async throws(LoadError) -> [UInt8]? {
-        try await serve { loop throws(LoadError) in try await load.nextBytes(on: loop) }
+        try await serve(on: session.transferLoop) { loop throws(LoadError) in try await load.nextBytes(on: loop) }
     }
 }

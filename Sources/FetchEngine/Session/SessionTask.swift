@@ -287,12 +287,11 @@ public class SessionTask: @unchecked Sendable {
     /// Runs work of the load for the task that awaits it; when that is cancelled, so is this one.
     ///
     /// Everything happens on the loop. The preference is for the waits in between: without it every wait would end on a
-    /// thread of the pool first. A caller on the loop goes on at once; if this function left the caller's isolation, each
-    /// of its steps would be a turn of the loop.
-    nonisolated(nonsending) func serve<Result: Sendable>(
-        _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
+    /// thread of the pool first. The closures are isolated as the function is, which a caller on the loop enters at once:
+    /// each step that was not would be a turn of the loop.
+    func serve<Result: Sendable>(
+        on loop: isolated TransferLoop, _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
     ) async throws(LoadError) -> Result {
-        let loop = session.transferLoop
         do {
             return try await withTaskCancellationHandler {
                 try await withTaskExecutorPreference(loop.eventLoop) { try await work(loop) }
