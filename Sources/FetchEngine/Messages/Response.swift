@@ -79,7 +79,19 @@ public struct Response: Sendable {
         values = Boxed(
             Values(
                 url: url, status: status, headerFields: headerFields,
-                mediaType: headerFields[.contentType].flatMap(MediaType.init), httpVersion: httpVersion,
+                mediaType: headerFields.contentType.flatMap(MediaType.init), httpVersion: httpVersion,
                 expectedContentLength: expectedContentLength, properties: properties))
+    }
+}
+
+extension HTTPFields {
+    /// The same as `[.contentType]`, without the generic sequences by which that joins several: every response is asked.
+    fileprivate var contentType: String? {
+        var first: HTTPField?
+        for field in self where field.name == .contentType {
+            guard first == nil else { return self[.contentType] }
+            first = field
+        }
+        return first?.value
     }
 }
