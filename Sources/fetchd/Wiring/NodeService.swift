@@ -132,8 +132,14 @@ private struct RunningNode {
         traffic.report(to: metrics)
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let notifications = Notifications(
-            client: database.client, node: id, onNotification: intake.look, onEnd: open.noteEnds(of:))
-        let announce = { @Sendable in if peers.exist { notifications.announce() } }
+            client: database.client, node: id,
+            onNotice: { notice in
+                switch notice {
+                case .jobs: intake.wake()
+                case .look: intake.look()
+                }
+            }, onEnd: open.noteEnds(of:))
+        let announce = { @Sendable (notice: Notice) in if peers.exist { notifications.announce(notice) } }
         let specs = StoredSpecs()
         let jobs = PostgresJobStore(
             client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
@@ -161,7 +167,7 @@ private struct RunningNode {
                 onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
                 onDue: {
                     intake.wake()
-                    announce()
+                    announce(.jobs)
                 },
                 onEndOfHeld: { ends in notifications.announce(ends.filter { $0.value != id }) }),
             ephemeral: ephemeralQuestions)
@@ -263,7 +269,7 @@ private struct RunningNode {
                 judge: judge,
                 limiters: PostgresLimiterStore(
                     client: database.client, known: limiters, quotas: quotas, intake: intake,
-                    announce: announce),
+                    announce: { announce(.look) }),
                 nodeClient: tls.client,
                 readiness: NodeReadiness(
                     client: database.client, intake: intake,
