@@ -304,6 +304,7 @@ private struct RunningNode {
             ephemeral, completionNotifier, scheduler, courier,
             notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner,
             BacklogSampler(client: database.client, metrics: metrics, logger: logger), server,
+            server.announcement,
         ]
         let exporter = tracer.flatMap { tracer in
             export.map { export in
