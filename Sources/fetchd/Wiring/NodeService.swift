@@ -29,7 +29,11 @@ struct NodeService: Service {
         try await refuseOpenDoor(keys)
         let node = try await RunningNode(
             settings: settings, database: database, ring: ring, metrics: metrics, logger: logger)
-        try await node.run()
+        try await withGracefulShutdownHandler {
+            try await node.run()
+        } onGracefulShutdown: {
+            database.leave(within: settings.longestStop)
+        }
     }
 
     /// Stores the key that the operator brings, where there is no other.
@@ -347,6 +351,11 @@ private struct RunningNode {
     func run() async throws {
         try await ServiceGroup(services: services, logger: logger.ofServiceGroup).run()
     }
+}
+
+extension Settings {
+    /// How long a stop takes at most: for balancers, for requests, and for jobs.
+    fileprivate var longestStop: Duration { server.lameDuck + server.drainTimeout + dispatcher.drainTimeout }
 }
 
 extension FetchJobs.Configuration {
