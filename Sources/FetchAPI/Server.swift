@@ -5,7 +5,7 @@ import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOPosix
-import ServiceLifecycle
+package import ServiceLifecycle
 
 /// The HTTP server: the API, the dashboard, and the routes for operators of the service.
 package struct Server: Service {
@@ -40,8 +40,11 @@ package struct Server: Service {
         package var version = ""
         /// The number of the last migration that the program knows.
         package var schemaVersion = 0
-        /// How long requests may go on when the server is asked to stop; then their connections are closed.
-        var drainTimeout = Duration.seconds(10)
+        /// How long everything goes on once the server is asked to stop, with nothing but its readiness and the ends of
+        /// connections to tell of it: so long balancers may send it further requests.
+        package var lameDuck = Duration.zero
+        /// How long requests may go on after that; then their connections are closed.
+        package var drainTimeout = Duration.seconds(10)
         /// Who may sign in to the dashboard by OpenID Connect; nil for nobody.
         package var openID: OpenIDPolicy?
         /// Pages of the dashboard that one tenant gets in a second: more than people open, and few enough that drawing
@@ -240,7 +243,8 @@ package struct Server: Service {
             Double(connections.count)
         }
         responder = Responder(
-            table: RouteTable(Self.routes(ports, configuration, authenticator, provider)),
+            table: RouteTable(
+                Self.routes(ports, configuration, authenticator, provider) { [connections] in connections.areLeaving }),
             authenticator: authenticator,
             authorization: Authorization(jobs: ports.jobs),
             streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
@@ -256,7 +260,7 @@ package struct Server: Service {
 
     static func routes(
         _ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator,
-        _ provider: IdentityProvider? = nil
+        _ provider: IdentityProvider? = nil, isStopping: @escaping @Sendable () -> Bool = { false }
     ) -> [Route] {
         let submitted = ports.metrics.counter(.jobsSubmitted)[]
         let known = KnownEndpoints(store: ports.webhooks, check: ports.checkWebhookURL)
@@ -345,8 +349,8 @@ package struct Server: Service {
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(
-                readiness: ports.readiness, metrics: ports.metrics, version: configuration.version,
-                schemaVersion: configuration.schemaVersion
+                readiness: ports.readiness, isStopping: isStopping, metrics: ports.metrics,
+                version: configuration.version, schemaVersion: configuration.schemaVersion
             ).routes
             + pages(ports, configuration, authenticator, provider, retrier, actions)
     }
@@ -407,6 +411,10 @@ package struct Server: Service {
         )
     }
 
+    /// The time before its stop in which the server tells of that, and answers everything (``Configuration/lameDuck``):
+    /// a service that is to stop before the server does.
+    package var announcement: some Service { LameDuck(connections: connections, time: configuration.lameDuck) }
+
     package func run() async throws {
         // They end with the process, as those do that NIO shares: at a stop the framework waits for its last connection
         // in a task that nobody can wait for, and that may ask a loop for something after the framework has ended.
@@ -419,6 +427,7 @@ package struct Server: Service {
             if let tls = configuration.tls { group.addTask { try await tls.run() } }
             group.addTask {
                 try await gracefulShutdown()
+                connections.leave()
                 try await Task.sleep(for: configuration.drainTimeout)
                 connections.closeAll()
             }
@@ -427,6 +436,17 @@ package struct Server: Service {
         }
         // Of the last requests too.
         await keyUses.write()
+    }
+}
+
+private struct LameDuck: Service {
+    let connections: OpenConnections
+    let time: Duration
+
+    func run() async throws {
+        try await gracefulShutdown()
+        connections.leave()
+        try await Task.sleep(for: time)
     }
 }
 

@@ -4,11 +4,20 @@ package import Postgres
 import ServiceLifecycle
 import Synchronization
 
+/// What all nodes are told.
+package enum Notice: Sendable {
+    /// Jobs wait that any node may claim: a matter of nodes with free slots.
+    case jobs
+    /// Something else has changed that a node reads from the database.
+    case look
+}
+
 /// Tells other nodes that there is something to do, and receives the same from them.
 ///
-/// A notice to all nodes says nothing but "look". One to a node names questions of its loads that have ended at another
-/// node. A notice makes waiting shorter, and nothing depends on it. Notifications are sent on their own, at most one
-/// statement in ten milliseconds, because a NOTIFY inside the storing statements would line up their commits.
+/// A notice to a node names questions of its loads that have ended at another node. A notice makes waiting shorter, and
+/// nothing depends on it. Notifications are sent on their own, because a NOTIFY inside the storing statements would line
+/// up their commits; and seldom enough, however many jobs are stored, that the work of all nodes together hardly grows
+/// with their number.
 package final class Notifications: Service {
     private struct Due {
         var isLook = false
@@ -16,35 +25,45 @@ package final class Notifications: Service {
     }
 
     private static let channel = "fetchd"
+    /// The payload of ``Notice/look``; others are of ``Notice/jobs``, as SQL sends them too.
+    private static let look = "look"
+    /// Between two notices.
     private static let pause = Duration.milliseconds(10)
+    /// Between two notices of jobs, and between two claims that they cause: jobs come by thousands.
+    private static let pauseOfJobs = Duration.milliseconds(50)
     /// A payload has less than 8000 bytes.
     private static let endsOfNotice = 200
 
     private let client: Client
     private let node: Node.ID
-    private let onNotification: @Sendable () async -> Void
+    private let onNotice: @Sendable (Notice) -> Void
     private let onEnd: @Sendable ([Question.ID]?) async -> Void
+    private let jobs = Condition()
     private let signal = Condition()
     private let due = Mutex(Due())
 
     /// - Parameters:
     ///   - node: Whose questions are heard of.
-    ///   - onNotification: Called after notifications came, and when some may have been missed.
+    ///   - onNotice: Called after notices came, with `look` too when some may have been missed.
     ///   - onEnd: Called with questions that another node has ended; with nil when some may have been missed.
     package init(
-        client: Client, node: Node.ID, onNotification: @escaping @Sendable () async -> Void,
+        client: Client, node: Node.ID, onNotice: @escaping @Sendable (Notice) -> Void,
         onEnd: @escaping @Sendable ([Question.ID]?) async -> Void
     ) {
         self.client = client
         self.node = node
-        self.onNotification = onNotification
+        self.onNotice = onNotice
         self.onEnd = onEnd
     }
 
-    /// Has all nodes look.
-    package func announce() {
-        due.withLock { $0.isLook = true }
-        signal.signal()
+    /// Tells all nodes.
+    package func announce(_ notice: Notice) {
+        switch notice {
+        case .jobs: jobs.signal()
+        case .look:
+            due.withLock { $0.isLook = true }
+            signal.signal()
+        }
     }
 
     /// Tells nodes of the ends of questions whose loads they hold.
@@ -58,6 +77,7 @@ package final class Notifications: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.send() }
+                group.addTask { await self.sendOfJobs() }
                 group.addTask { await self.listen() }
                 group.addTask { await self.listenForEnds() }
             }
@@ -77,9 +97,17 @@ package final class Notifications: Service {
         }
     }
 
+    private func sendOfJobs() async {
+        for await _ in jobs.values {
+            // This node knows already.
+            _ = try? await client.query("SELECT pg_notify(\(Self.channel), \("\(node)"))")
+            try? await Task.sleep(for: Self.pauseOfJobs)
+        }
+    }
+
     /// Has all nodes look, once.
     static func tell(_ client: Client) async throws(PostgresError) {
-        try await client.query("SELECT pg_notify(\(channel), '')")
+        try await client.query("SELECT pg_notify(\(channel), \(look))")
     }
 
     private func tell(_ ends: [Node.ID: [Question.ID]]) async throws(PostgresError) {
@@ -101,16 +129,27 @@ package final class Notifications: Service {
     private static func channel(of node: Node.ID) -> String { "\(channel)_\(node)" }
 
     private func listen() async {
-        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (looks, jobs) = (Condition(), Condition())
+        let own = "\(node)"
         await withDiscardingTaskGroup { group in
-            group.addTask {
-                for await _ in looks {
-                    await self.onNotification()
-                    try? await Task.sleep(for: Self.pause)
+            group.addTask { await self.pass(.look, at: looks, pausing: Self.pause) }
+            group.addTask { await self.pass(.jobs, at: jobs, pausing: Self.pauseOfJobs) }
+            for await event in await client.notifications(on: Self.channel) {
+                switch event {
+                case .listening, .notified(payload: Self.look): looks.signal()
+                case .notified(payload: own): break
+                case .notified: jobs.signal()
                 }
             }
-            for await _ in await client.notifications(on: Self.channel) { look.yield() }
-            look.finish()
+            group.cancelAll()
+        }
+    }
+
+    /// Passes notices on as they come, several within the pause as one.
+    private func pass(_ notice: Notice, at condition: Condition, pausing pause: Duration) async {
+        for await _ in condition.values {
+            onNotice(notice)
+            try? await Task.sleep(for: pause)
         }
     }
 

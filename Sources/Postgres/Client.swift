@@ -27,7 +27,7 @@ package actor Client: TransactionRunner, Service {
         package var maximumWaiting = 10_000
         /// The first pause after a connection could not be made; doubled for each further failure.
         package var initialBackoff: Duration = .milliseconds(100)
-        package var maximumBackoff: Duration = .seconds(10)
+        package var maximumBackoff: Duration = .seconds(1)
 
         package init(connectionString: String) {
             connection = Connection.Configuration(connectionString: connectionString)
@@ -69,6 +69,8 @@ package actor Client: TransactionRunner, Service {
     private var retryTimer: LoopTimer?
     private var isRetryPending = false
     private var isClosing = false
+    private var isLeaving = false
+    private var endTimer: LoopTimer?
     private var whenEmpty: [CheckedContinuation<Void, Never>] = []
     private var listener: Listener?
 
@@ -103,10 +105,41 @@ package actor Client: TransactionRunner, Service {
         listener?.close()
         listener = nil
         closeIdle()
+        closeOpening()
         await withCheckedContinuation { continuation in
             whenEmpty.append(continuation)
             finishClosing()
         }
+    }
+
+    /// Ends the attempts to connect: nobody waits for them.
+    private func closeOpening() {
+        for (id, connection) in connections where !opened.contains(id) { connection.assumeIsolated { $0.close() } }
+    }
+
+    /// Is told that its process is about to end: from now on nothing waits for a server that cannot be reached, and after
+    /// this time for nothing.
+    package nonisolated func leave(within time: Duration) {
+        loop.perform { self.assumeIsolated { $0.beginLeaving(within: time) } }
+    }
+
+    private func beginLeaving(within time: Duration) {
+        isLeaving = true
+        if opened.isEmpty { refuseWaiting() }
+        let timer = LoopTimer { [weak self] in self?.assumeIsolated { $0.cut() } }
+        endTimer = timer
+        loop.set(timer, for: .now.advanced(by: time))
+    }
+
+    /// Nobody is kept waiting for what will not come before the end.
+    private func refuseWaiting() { waiting.expireAll() }
+
+    private func cut() {
+        guard !connections.isEmpty || waiting.count > 0 else { return }
+        logger.warning("database connections were cut at the end")
+        isClosing = true
+        waiting.dismissAll()
+        for connection in connections.values { connection.assumeIsolated { $0.close() } }
     }
 
     private func closeIdle() {
@@ -205,6 +238,7 @@ package actor Client: TransactionRunner, Service {
         defer { noteUsage() }
         guard !isClosing else { return borrower(.failure(Self.closedError)) }
         if let connection = idle.popLast() { return borrower(.success(connection)) }
+        if isLeaving, opened.isEmpty, case .unavailable = state { return borrower(.failure(waitedTooLong)) }
         guard waiting.count < configuration.maximumWaiting else {
             let error = PostgresError(.unavailable, "\(waiting.count) queries wait for a connection already.")
             return borrower(.failure(error))
@@ -257,7 +291,10 @@ package actor Client: TransactionRunner, Service {
 
     private func openForWaiters() {
         // A connection may fail while it is being begun; then a retry is pending and this stops.
-        while !isRetryPending, opening < waiting.count, connections.count < configuration.maximumConnections {
+        // One finds out whether the server is there; the others follow it.
+        let most = opened.isEmpty ? 1 : configuration.maximumConnections
+        while !isRetryPending, opening < min(most, waiting.count), connections.count < configuration.maximumConnections
+        {
             openConnection()
         }
     }
@@ -285,6 +322,7 @@ package actor Client: TransactionRunner, Service {
         currentState.withLock { $0 = .available }
         guard !isClosing else { return connection.assumeIsolated { $0.close() } }
         lend(connection)
+        openForWaiters()
     }
 
     private var opened: Set<ObjectIdentifier> = []
@@ -295,7 +333,10 @@ package actor Client: TransactionRunner, Service {
         idle.removeAll { ObjectIdentifier($0) == id }
         if opened.remove(id) == nil { opening -= 1 }
         guard !isClosing else { return finishClosing() }
-        if opened.isEmpty { becomeUnavailable(error) }
+        if opened.isEmpty {
+            becomeUnavailable(error)
+            if isLeaving { refuseWaiting() }
+        }
         if error.code != .closed { logger.info("database connection lost", metadata: ["error": "\(error)"]) }
         retryLater()
     }

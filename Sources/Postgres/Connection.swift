@@ -43,10 +43,17 @@ package actor Connection: QueryRunner {
         /// statement itself has to leave no choice but keys (`CROSS JOIN LATERAL (… OFFSET 0)`). Needs
         /// ``preparesStatements``.
         package var usesGenericPlan = false
-        /// How long making the connection may take.
+        /// How long a server may be silent while the connection is made, unless the connection string says otherwise
+        /// (`connect_timeout`).
         package var connectTimeout: Duration = .seconds(10)
         /// How long an answer may take before the connection is given up.
         package var answerTimeout: Duration = .seconds(60)
+        /// How long a server may be silent before it is asked whether it lives.
+        package var doubt: Duration = .seconds(2)
+        /// How long it may take to answer that; twice as long where there is no other server.
+        package var probePatience: Duration = .seconds(3)
+        /// What its connections learn about the servers.
+        let memory = ServerMemory()
         /// Is told, on the loop, the name of each statement that was answered, by which its text begins
         /// (`-- jobs.claim`), and how long that took; `other` stands for those without a name.
         ///
@@ -62,23 +69,22 @@ package actor Connection: QueryRunner {
         package var description: String { "Configuration(\(applicationName))" }
         package var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
 
-        /// Begins to connect.
+        /// What the connection string asks for, with what it leaves to us.
         ///
-        /// A host name is resolved here and blocks the loop while it is; give addresses or a socket directory where
-        /// that matters.
-        func startConnecting() -> OpaquePointer? {
-            var settings = [
-                ("dbname", connectionString), ("fallback_application_name", applicationName),
-                ("client_encoding", "UTF8"),
+        /// - Throws: What is wrong with the string.
+        func parameters() throws(PostgresError) -> ConnectionParameters {
+            // A server that is gone without a word is found within 10 s, whether or not something was sent.
+            var standards = [
+                "fallback_application_name": applicationName, "tcp_user_timeout": "10000", "keepalives_idle": "4",
+                "keepalives_interval": "2", "keepalives_count": "3",
             ]
             // No statement of ours runs long enough to be worth compiling, and to try costs some hundred milliseconds.
-            // A pooler refuses the setting; before the connection string, so that its own options count.
-            if preparesStatements { settings.insert(("options", options), at: 0) }
-            let keywords = settings.map { strdup($0.0) }
-            let values = settings.map { strdup($0.1) }
-            defer { (keywords + values).forEach { free($0) } }
-            return PQconnectStartParams(
-                keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+            // A pooler refuses the setting.
+            if preparesStatements { standards["options"] = options }
+            var parameters = try ConnectionParameters(
+                connectionString, standards: standards, patience: connectTimeout)
+            parameters.values["client_encoding"] = "UTF8"
+            return parameters
         }
 
         /// How long a statement may wait for a lock.

@@ -67,6 +67,9 @@ final class PipelineEntry {
         }
     }
 
+    /// A server that was asked to write is a standby, or its sessions only read.
+    var hasMetReadOnlyServer: Bool { error?.sqlState == "25006" }
+
     func finish() {
         answer(error.map { .failure($0) } ?? .success(lastResult.map(Rows.init)))
     }

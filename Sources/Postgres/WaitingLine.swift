@@ -44,6 +44,11 @@ final class WaitingLine<Value: Sendable> {
         return true
     }
 
+    /// Lets everybody wait no longer, as if the time were over.
+    func expireAll() {
+        while let waiter = waiters.popFirst() { waiter.answer(.expired) }
+    }
+
     func dismissAll() {
         while let waiter = waiters.popFirst() { waiter.answer(.dismissed) }
     }

@@ -6,7 +6,8 @@ import EventLoop
 ///
 /// Everything happens on the loop's thread. After a failure it is of no more use; a caller makes a new wire for
 /// another connection.
-final class Wire: DescriptorHandler {
+// @unchecked: on the loop's thread alone.
+final class Wire: DescriptorHandler, @unchecked Sendable {
     /// The callbacks to the owner, on the loop's thread.
     struct Observer {
         /// The connection is ready for queries.
@@ -27,6 +28,9 @@ final class Wire: DescriptorHandler {
 
     private var phase = Phase.new
     private var handle: OpaquePointer?
+    private var dial: Dial?
+    /// The server that it is connected to, and how that is asked whether it lives.
+    private var server: (place: ServerPlace, parameters: ConnectionParameters)?
     private var descriptor: Int32 = -1
     private var interest: Readiness = []
     /// Sent, not answered.
@@ -37,6 +41,10 @@ final class Wire: DescriptorHandler {
     private var statements = PreparedStatements()
     private var watchdog: LoopTimer?
     private var isWatched = false
+    /// When the server has sent something.
+    private var lastReceived = MonotonicTime.now
+    /// When its silence is a reason again to ask whether it lives.
+    private var doubtsAt = MonotonicTime.now
 
     init(_ configuration: Connection.Configuration, loop: EventLoop) {
         self.configuration = configuration
@@ -60,32 +68,35 @@ final class Wire: DescriptorHandler {
     func open() {
         guard case .new = phase else { return }
         phase = .connecting
-        let timer = LoopTimer { [weak self] in self?.watch() }
-        watchdog = timer
-        loop.set(timer, for: .now.advanced(by: configuration.connectTimeout))
-        handle = configuration.startConnecting()
-        guard let handle, PQstatus(handle) != CONNECTION_BAD else { return fail(connectError()) }
-        // libpq would print them on standard error.
-        _ = PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        // As if the poll had said so: the documented way to begin.
-        want(.writable)
-    }
-
-    private func pollConnecting() {
-        // libpq may close this descriptor and be given the same number for the next address.
-        forgetDescriptor()
-        switch PQconnectPoll(handle) {
-        case PGRES_POLLING_READING: want(.readable)
-        case PGRES_POLLING_WRITING: want(.writable)
-        case PGRES_POLLING_OK: finishOpening()
-        default: fail(connectError())
+        let parameters: ConnectionParameters
+        do { parameters = try configuration.parameters() } catch { return fail(error) }
+        let dial = Dial(parameters, configuration.memory, on: loop) { [weak self] outcome in
+            guard let self else {
+                if case .success(let opened) = outcome { PQfinish(opened.handle) }
+                return
+            }
+            self.dial = nil
+            switch outcome {
+            case .success(let opened):
+                handle = opened.handle
+                server = opened.place.map { ($0, parameters) }
+                finishOpening()
+            case .failure(let error): fail(error)
+            }
         }
+        self.dial = dial
+        dial.start()
     }
 
     private func finishOpening() {
         guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { return fail(connectError()) }
         phase = .open
-        if let watchdog { loop.set(watchdog, for: nil) }
+        watchdog = LoopTimer { [weak self] in self?.watch() }
+        if let server {
+            configuration.memory.add(ObjectIdentifier(self), at: server.place) { [weak self, loop] in
+                loop.perform { [weak self] in self?.giveUp() }
+            }
+        }
         want(.readable)
         observer.opened()
         pump()
@@ -113,6 +124,9 @@ final class Wire: DescriptorHandler {
     private func fail(_ error: PostgresError) {
         if case .closed = phase { return }
         phase = .closed(error)
+        dial?.cancel()
+        dial = nil
+        if let server { configuration.memory.remove(ObjectIdentifier(self), at: server.place) }
         forgetDescriptor()
         if let watchdog { loop.set(watchdog, for: nil) }
         watchdog = nil
@@ -135,12 +149,11 @@ final class Wire: DescriptorHandler {
 
     func descriptor(_ descriptor: Int32, isReady readiness: Readiness) {
         switch phase {
-        case .connecting: pollConnecting()
         case .open:
             guard readiness != .writable else { return flush() }
             receive()
             if isOpen, interest.contains(.writable) { flush() }
-        case .new, .closed: break
+        case .new, .connecting, .closed: break
         }
     }
 
@@ -247,6 +260,7 @@ final class Wire: DescriptorHandler {
 
     private func receive() {
         guard PQconsumeInput(handle) == 1 else { return lose() }
+        lastReceived = .now
         while isOpen, !inFlight.isEmpty, PQisBusy(handle) == 0 {
             guard let result = PQgetResult(handle).map(QueryResult.init) else {
                 if isRunningScript { finishScript() }
@@ -271,6 +285,10 @@ final class Wire: DescriptorHandler {
         let exchange = inFlight.removeFirst()
         for statement in exchange.missingStatements { statements.remove(statement) }
         exchange.finish()
+        // It was the primary and is no more; another connection finds the one that is.
+        if exchange.hasMetReadOnlyServer, isOpen {
+            return fail(PostgresError(.connectionLost, "The server takes no writes any more."))
+        }
         pump()
     }
 
@@ -290,22 +308,47 @@ final class Wire: DescriptorHandler {
     private func watchForAnswer() {
         guard !isWatched, let watchdog, let oldest = inFlight.first else { return }
         isWatched = true
-        loop.set(watchdog, for: oldest.sent.advanced(by: configuration.answerTimeout))
+        let doubt = max(doubtTime(oldest), doubtsAt)
+        loop.set(watchdog, for: min(oldest.sent.advanced(by: configuration.answerTimeout), doubt))
+    }
+
+    private func doubtTime(_ oldest: PipelineEntry) -> MonotonicTime {
+        max(oldest.sent, lastReceived).advanced(by: configuration.doubt)
     }
 
     private func watch() {
         isWatched = false
-        switch phase {
-        case .connecting:
-            fail(PostgresError(.unavailable, "The connection was not made within \(configuration.connectTimeout)."))
-        case .open:
-            let limit = configuration.answerTimeout
-            if let oldest = inFlight.first, oldest.sent.advanced(by: limit) <= .now {
-                fail(PostgresError(.timedOut, "The server did not answer within \(limit)."))
-            } else {
-                watchForAnswer()
-            }
-        case .new, .closed: break
+        guard isOpen, let oldest = inFlight.first else { return }
+        let (now, limit) = (MonotonicTime.now, configuration.answerTimeout)
+        guard now < oldest.sent.advanced(by: limit) else {
+            return fail(PostgresError(.timedOut, "The server did not answer within \(limit)."))
         }
+        if doubtTime(oldest) <= now, doubtsAt <= now { askWhetherServerLives(at: now) }
+        watchForAnswer()
+    }
+
+    /// Asks for another connection while a statement takes long.
+    ///
+    /// A server that lives answers, if only by refusing. One that hangs, or is gone without a word, does not, and then
+    /// all connections to it are given up.
+    private func askWhetherServerLives(at now: MonotonicTime) {
+        doubtsAt = now.advanced(by: configuration.doubt * 4)
+        guard let server, configuration.memory.beginAsking(server.place) else { return }
+        let (memory, loop) = (configuration.memory, loop)
+        var values = server.parameters.values(for: .init(place: server.place, session: "any"))
+        // Whoever looks at the sessions of the server sees what it is for.
+        values["application_name"] = "\(configuration.applicationName) probe"
+        let patience = server.parameters.hasChoice ? configuration.probePatience : configuration.probePatience * 2
+        let attempt = DialAttempt(on: loop)
+        // The closure keeps the attempt until its end.
+        attempt.start(values, within: patience) { [attempt] outcome in
+            memory.endAsking(server.place)
+            attempt.discard(outcome)
+            if case .silent = outcome { memory.drop(server.place) }
+        }
+    }
+
+    private func giveUp() {
+        fail(PostgresError(.timedOut, "The server answers neither statements nor requests for a connection."))
     }
 }

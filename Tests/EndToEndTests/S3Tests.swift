@@ -86,6 +86,59 @@ import Testing
         }
     }
 
+    // Proves: LIF-10.
+    @Test func `the body of a data job is read on any node while it grows, and from the store then`() async throws {
+        try await with { _, s3, bucket, _ in
+            let (content, gate) = (pattern(20_000_000), Gate())
+            let origin = try WireOrigin { connection in
+                while try connection.receiveHead() != nil {
+                    try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n")
+                    try connection.send(Array(content[..<12_000_000]))
+                    try gate.wait()
+                    try connection.send(Array(content[12_000_000...]))
+                }
+            }
+            let settings = [
+                "S3_ENDPOINT": s3.url(""), "S3_BUCKET": bucket, "S3_ACCESS_KEY": "key", "S3_SECRET_KEY": "secret",
+            ]
+            try await ServiceProcess.Place.with(
+                allowing: ["127.0.0.1:\(origin.port)"], settings: settings
+            ) { place in
+                let key = try await place.key()
+                let owner = try await ServiceProcess.start(place, key: key)
+                let other = try await ServiceProcess.start(place.apart, key: key)
+                let answer = try await owner.request(
+                    .post, "/v1/jobs", body: #"{"request": "\#(origin.url("/f"))"}"#)
+                let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+                for node in [owner, other] {
+                    try await until { try await node.request(.head, "/v1/jobs/\(id)/body").status == 200 }
+                }
+                let streams = [
+                    try await owner.stream("/v1/jobs/\(id)/body").0, try await other.stream("/v1/jobs/\(id)/body").0,
+                ]
+                let early = TestSupport.Progress()
+                try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                    for stream in streams {
+                        group.addTask {
+                            var (received, isEarly) = ([UInt8](), true)
+                            for try await chunk in stream {
+                                received += chunk
+                                guard isEarly, received.count >= 12_000_000 else { continue }
+                                isEarly = false
+                                if early.add(1) == streams.count { gate.open() }
+                            }
+                            return received
+                        }
+                    }
+                    for try await received in group { #expect(received == content) }
+                }
+                _ = try await other.job(id) { member($0, "state") == "succeeded" }
+                #expect(try await other.request(.get, "/v1/jobs/\(id)/body").body == content)
+                for node in [owner, other] { #expect(try await node.stop() == 0, "\(node.logged)") }
+            }
+        }
+    }
+
     @Test func `a service keeps its blobs there, and jobs send and download them`() async throws {
         try await with { _, s3, bucket, _ in
             let bytes = pattern(12_000_000)

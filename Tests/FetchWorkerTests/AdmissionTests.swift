@@ -38,7 +38,7 @@ import Testing
             let node = try await WorkerNode(queue: queue, limits: known)
             let jobs = PostgresJobStore(
                 client: database.client, genericPlan: database.genericPlan, keys: keys, node: presence.id,
-                limiters: known, intake: node.intake, waiters: waiters, announce: {})
+                limiters: known, intake: node.intake, waiters: waiters, announce: { _ in })
             let limiters = PostgresLimiterStore(
                 client: database.client, known: known, intake: node.intake, announce: {})
             try await node.run { try await body(Client(jobs: jobs, limiters: limiters)) }

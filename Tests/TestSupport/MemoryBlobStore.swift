@@ -63,7 +63,7 @@ package final class MemoryBlobStore: BlobStore {
 
         func abandon() async {}
 
-        var growsReadably: Bool { false }
+        func growReadably() -> Bool { false }
 
         func openGrowing() async throws(StoreError) -> any GrowingBody { throw MemoryBlobStore.gone }
     }

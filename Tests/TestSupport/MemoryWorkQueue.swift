@@ -82,7 +82,9 @@ package final class MemoryWorkQueue: WorkQueue {
     }
 
     /// The calls that can be made to fail.
-    package enum Call: Hashable, Sendable { case claim, begin, settle, retry, heartbeat, reconcile, rescue, promote }
+    package enum Call: Hashable, Sendable {
+        case claim, begin, settle, retry, heartbeat, look, reconcile, rescue, promote
+    }
 
     struct Fault {
         let error: StoreError
@@ -275,10 +277,14 @@ package final class MemoryWorkQueue: WorkQueue {
 
     // MARK: QueueMaintenance
 
-    package func heartbeat() async throws(StoreError) -> Heartbeat {
-        try attempt(.heartbeat) { state in
-            let wasLost = state.leases[self.node] != true
-            state.leases[self.node] = true
+    package func heartbeat() async throws(StoreError) -> Heartbeat { try read(.heartbeat, extendsLease: true) }
+
+    package func look() async throws(StoreError) -> Heartbeat { try read(.look, extendsLease: false) }
+
+    private func read(_ call: Call, extendsLease: Bool) throws(StoreError) -> Heartbeat {
+        try attempt(call) { state in
+            let wasLost = extendsLease && state.leases[self.node] != true
+            if extendsLease { state.leases[self.node] = true }
             let own = state.jobs.values.filter { state.rows[$0.id]?.node == self.node }
             let stopping = own.filter(\.isCancelling).map(\.id)
             let waiting = Self.waiting(in: state)

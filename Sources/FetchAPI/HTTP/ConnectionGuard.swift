@@ -213,6 +213,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(data, promise: promise)
         case .head(var head):
             hasAnswered = true
+            if !isStream, connections.areLeaving { head.headerFields[.connection] = "close" }
             closesAfterEnd = !isStream && (head.headerFields[.connection] == "close" || refusal != nil)
             // Of the connection alone, so HTTP/2 has no such field (RFC 9113 §8.2.2).
             if isStream { head.headerFields[.connection] = nil }

@@ -29,6 +29,7 @@ final class OpenConnections: Sendable {
     let limits: Limits
     private let proxies: TrustedProxies
     private let state = Mutex(State())
+    private let isStopping = Atomic(false)
 
     init(limits: Limits = Limits(), proxies: TrustedProxies = TrustedProxies()) {
         self.limits = limits
@@ -41,6 +42,12 @@ final class OpenConnections: Sendable {
 
     /// How many there are.
     var count: Int { state.withLock { $0.count + $0.reserved.count } }
+
+    /// Whether the server stops: each connection ends with its next answer.
+    var areLeaving: Bool { isStopping.load(ordering: .relaxed) }
+
+    /// Has clients leave with their next answers.
+    func leave() { isStopping.store(true, ordering: .relaxed) }
 
     // MARK: Connections
 

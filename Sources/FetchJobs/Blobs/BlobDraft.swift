@@ -24,8 +24,10 @@ package struct BlobDraft: Sendable {
         return MeasuredBlob(id: writer.id, bytes: count, digest: SHA256Digest(hash.finalize()))
     }
 
-    /// Whether the bytes written so far can be read.
-    package var growsReadably: Bool { writer.growsReadably }
+    /// Has the bytes kept where they can be read while more come; called before the first is written.
+    ///
+    /// - Returns: false when that is not offered.
+    package func growReadably() async throws(StoreError) -> Bool { try await writer.growReadably() }
 
     /// Opens the bytes written so far, to be read while more are written.
     package func openGrowing() async throws(StoreError) -> any GrowingBody { try await writer.openGrowing() }

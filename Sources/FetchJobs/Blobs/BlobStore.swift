@@ -49,8 +49,10 @@ package protocol BlobWriter: Sendable {
     /// Removes the written bytes.
     func abandon() async
 
-    /// Whether the bytes written so far can be read.
-    var growsReadably: Bool { get }
+    /// Has the bytes kept where they can be read while more come; called before the first is written.
+    ///
+    /// - Returns: false when that is not offered.
+    func growReadably() async throws(StoreError) -> Bool
 
     /// Opens the bytes written so far, to be read while more are written.
     func openGrowing() async throws(StoreError) -> any GrowingBody

@@ -3,6 +3,9 @@ package protocol QueueMaintenance: Sendable {
     /// Extends this node's lease, and returns the work that is due.
     func heartbeat() async throws(StoreError) -> Heartbeat
 
+    /// Returns the work that is due, as ``heartbeat()`` does, and writes nothing: the lease stays as it is.
+    func look() async throws(StoreError) -> Heartbeat
+
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func promote() async throws(StoreError) -> Promotion
 
@@ -54,7 +57,7 @@ package struct Promotion: Sendable {
     }
 }
 
-/// The state that a node reads each time it extends its lease.
+/// The state that a node reads each time it extends its lease, and when it is told that something has changed.
 package struct Heartbeat: Sendable {
     /// Jobs wait that any node may claim.
     package let hasQueuedJobs: Bool
@@ -74,7 +77,7 @@ package struct Heartbeat: Sendable {
     package let suspended: [Job.ID]
     /// How those of its jobs are to go on whose pace was changed.
     package let paces: [Job.ID: JobPace]
-    /// This node's lease had run out before it was extended: its jobs may be another's now.
+    /// This node's lease had run out before it was extended, if it was: its jobs may be another's now.
     package let leaseWasLost: Bool
     /// There are sessions or groups that end, or whose client has not been told yet.
     package let hasUnsettledEnds: Bool

@@ -95,7 +95,7 @@ private struct CountedBlobWriter: BlobWriter {
 
     func abandon() async { await base.abandon() }
 
-    var growsReadably: Bool { base.growsReadably }
+    func growReadably() async throws(StoreError) -> Bool { try await base.growReadably() }
 
     func openGrowing() async throws(StoreError) -> any GrowingBody { try await base.openGrowing() }
 }

@@ -104,7 +104,7 @@ package struct FileBlobStore: BlobStore {
 }
 
 /// Writes one file; a writer has one owner, which calls it in turn.
-private actor FileBlobWriter: BlobWriter {
+actor FileBlobWriter: BlobWriter {
     let id: Blob.ID
     private let temporary: FilePath
     private let final: FilePath
@@ -149,7 +149,7 @@ private actor FileBlobWriter: BlobWriter {
         }
     }
 
-    nonisolated var growsReadably: Bool { true }
+    nonisolated func growReadably() -> Bool { true }
 
     func openGrowing() async throws(StoreError) -> any GrowingBody {
         do throws(StoreError) { return try await FileGrowingBody(path: temporary) } catch {

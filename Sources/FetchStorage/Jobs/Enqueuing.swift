@@ -36,7 +36,7 @@ struct Enqueuing: Sendable {
         quotas: TenantQuota?,
         specs: StoredSpecs,
         intake: (any Intake)?,
-        announce: @escaping @Sendable () -> Void
+        announce: @escaping @Sendable (Notice) -> Void
     ) {
         self.keys = keys
         self.limiters = limiters
@@ -134,7 +134,7 @@ struct Enqueuing: Sendable {
         let quotas: TenantQuota?
         let specs: StoredSpecs
         let intake: (any Intake)?
-        let announce: @Sendable () -> Void
+        let announce: @Sendable (Notice) -> Void
 
         func insert(_ submissions: [Submission]) async throws -> [Enqueued] {
             let jobs = submissions.map(\.job)
@@ -213,7 +213,7 @@ struct Enqueuing: Sendable {
 
         func callWorkers(for jobs: [NewJob]) {
             intake?.wake(for: Set(jobs.map(\.tenant)))
-            announce()
+            announce(.jobs)
         }
     }
 }

@@ -31,7 +31,7 @@ extension PostgresJobStore {
         }
         let running = jobs.filter(\.runs).map(\.id)
         intake?.setSuspended(running, isSuspended)
-        if !running.isEmpty { announce() }
+        if !running.isEmpty { announce(.look) }
         if !isSuspended, running.count < jobs.count {
             callWorkers()
             openGates()
@@ -97,7 +97,7 @@ extension PostgresJobStore {
         if let wait = changed.wait { intake?.wake(after: wait) }
         if changed.runs == true, change.changesPace {
             intake?.setPace(spec.pace, of: id)
-            announce()
+            announce(.look)
         }
         return true
     }

@@ -9,7 +9,7 @@ package struct PostgresJobStore: JobStore {
     private let enqueuing: Enqueuing
     let intake: (any Intake)?
     private let waiters: CompletionWaiters
-    let announce: @Sendable () -> Void
+    let announce: @Sendable (Notice) -> Void
     let node: Node.ID
     private let limiters: KnownLimiters
     let keys: TenantKeys
@@ -23,7 +23,7 @@ package struct PostgresJobStore: JobStore {
     ///   - specs: Keeps the specs of jobs that wait for the queue of this node.
     ///   - intake: The worker in this process, when there is one.
     ///   - waiters: Get the jobs that were cancelled before they ran.
-    ///   - announce: Tells other nodes that there is something to do.
+    ///   - announce: Tells other nodes.
     package init(
         client: Client,
         genericPlan: Client,
@@ -34,7 +34,7 @@ package struct PostgresJobStore: JobStore {
         specs: StoredSpecs = StoredSpecs(),
         intake: (any Intake)?,
         waiters: CompletionWaiters,
-        announce: @escaping @Sendable () -> Void
+        announce: @escaping @Sendable (Notice) -> Void
     ) {
         self.client = client
         self.genericPlan = genericPlan
@@ -122,7 +122,7 @@ package struct PostgresJobStore: JobStore {
             return (jobs.filter(\.runs).map(\.id), jobs.filter { !$0.runs }.map(\.id))
         }
         for id in running { intake?.cancel(id, manner) }
-        if !running.isEmpty { announce() }
+        if !running.isEmpty { announce(.look) }
         waiters.finish(ended)
         if !ended.isEmpty {
             intake?.wake()
@@ -133,7 +133,7 @@ package struct PostgresJobStore: JobStore {
     /// There are jobs for any node to claim.
     func callWorkers() {
         intake?.wake()
-        announce()
+        announce(.jobs)
     }
 
     /// Jobs are gone, or wait, that may have held up others of their limiter.

@@ -4,22 +4,36 @@ import Postgres
 
 extension PostgresWorkQueue {
     package func heartbeat() async throws(StoreError) -> Heartbeat {
+        try await state(
+            behind: """
+                -- nodes.heartbeat
+                WITH before AS MATERIALIZED (
+                    SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
+                ), extended AS (
+                    INSERT INTO nodes (id, lease_until, url)
+                    VALUES (\(node), now() + \(lease), \(presence.url))
+                    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, url = excluded.url
+                ),
+                """, leaseWasLost: "NOT EXISTS (SELECT FROM before)")
+    }
+
+    package func look() async throws(StoreError) -> Heartbeat {
+        try await state(behind: "-- nodes.look\nWITH", leaseWasLost: "false")
+    }
+
+    /// - Parameters:
+    ///   - opening: Begins the statement, up to its next `WITH` part.
+    ///   - leaseWasLost: The value of ``Heartbeat/leaseWasLost``.
+    private func state(behind opening: Query, leaseWasLost: Query) async throws(StoreError) -> Heartbeat {
         try await StoreError.wrap {
             let look = scan.beginLook()
             defer { scan.end(look) }
             let tenants = WaitingTenants(in: [.whole], without: look.cursor)
             let rows = try await client.query(
                 """
-                -- nodes.heartbeat
-                WITH \(Query.cursor(look.cursor)), before AS MATERIALIZED (
-                    SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
-                ), extended AS (
-                    INSERT INTO nodes (id, lease_until, url)
-                    VALUES (\(node), now() + \(lease), \(presence.url))
-                    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, url = excluded.url
-                )
+                \(opening) \(Query.cursor(look.cursor))
                 SELECT
-                    NOT EXISTS (SELECT FROM before),
+                    \(leaseWasLost),
                     (SELECT min(lease_until) FROM nodes WHERE id <> \(node)) - now(),
                     EXISTS (\(tenants.known)) OR EXISTS (\(tenants.first)),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),

@@ -16,7 +16,7 @@ struct BlobSpool {
         do throws(StoreError) { draft = try await BlobDraft(in: blobs) } catch { throw LoadError(error) }
         do {
             let opened = draft
-            if draft.growsReadably {
+            if try await draft.growReadably() {
                 live.begin(LiveBody(response) { () throws(StoreError) in try await opened.openGrowing() })
             }
             for try await chunk in body {

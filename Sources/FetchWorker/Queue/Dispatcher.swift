@@ -231,7 +231,9 @@ package final class Dispatcher: Service {
 
     private func keepHeartbeat() async {
         while !Task.isCancelled {
-            try? await clock.sleep(for: configuration.heartbeatInterval)
+            // Once the lease has run out, each moment without it is one without work.
+            let interval = configuration.heartbeatInterval
+            try? await clock.sleep(for: intake.isAlive ? interval : min(interval, .seconds(1)))
             guard !Task.isCancelled else { return }
             await heartbeat()
         }
@@ -249,38 +251,58 @@ package final class Dispatcher: Service {
 
     /// Looks into the queue at once when another node says that there is something to do.
     private func keepLooking() async {
-        for await _ in intake.looks.values { await heartbeat() }
+        for await _ in intake.looks.values {
+            // After an outage of the database, the first to hear of its end extends the lease.
+            if intake.isAlive { await look() } else { await heartbeat() }
+        }
     }
 
+    /// Extends the lease, and does what is due.
     package func heartbeat() async {
         let start = clock.now
         do throws(StoreError) {
             let heartbeat = try await queue.heartbeat()
             intake.noteLease()
-            report(heartbeat.failures)
-            watchNodes(until: heartbeat.nextLoss)
             if heartbeat.leaseWasLost {
                 running.stopAll(.leaseLost)
                 // They may belong to no node; those stay with this one.
                 intake.noteUncertainCommit()
             }
-            await reconcile()
-            for id in heartbeat.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
-            for id in heartbeat.cancelled { running.stop(id, .cancelled(.plainly)) }
-            setSuspended(heartbeat.suspended, asOf: start)
-            slots.setNodes(heartbeat.nodes)
-            for (id, pace) in heartbeat.paces { running.setPace(pace, of: id) }
-            watchDeadlines()
-            if heartbeat.hasQueuedJobs { intake.wake() } else if heartbeat.hasDiscretionaryJobs { await useQuietTime() }
-            if heartbeat.hasSuspects { trials.signal() }
-            if heartbeat.hasGatedJobs { intake.admit(nil) }
-            if heartbeat.hasJobsToPromote { intake.promotionTimer.set(after: .zero) }
-            if heartbeat.hasDueDeliveries { courier?.notify() }
-            if heartbeat.hasUnsettledEnds { completionNotifier?.notify() }
-            if heartbeat.hasSchedules { schedules?.notify() }
-            await noteAge(heartbeat.hasQueuedJobs)
+            await act(on: heartbeat, readAt: start)
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Does what is due, without a write for the node itself: notices may be many.
+    private func look() async {
+        let start = clock.now
+        do throws(StoreError) {
+            await act(on: try await queue.look(), readAt: start)
+        } catch {
+            // The next heartbeat asks again.
+            logger.debug("a notice was not followed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// - Parameter start: When the database was not yet asked.
+    private func act(on heartbeat: Heartbeat, readAt start: ContinuousClock.Instant) async {
+        report(heartbeat.failures)
+        watchNodes(until: heartbeat.nextLoss)
+        await reconcile()
+        for id in heartbeat.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
+        for id in heartbeat.cancelled { running.stop(id, .cancelled(.plainly)) }
+        setSuspended(heartbeat.suspended, asOf: start)
+        slots.setNodes(heartbeat.nodes)
+        for (id, pace) in heartbeat.paces { running.setPace(pace, of: id) }
+        watchDeadlines()
+        if heartbeat.hasQueuedJobs { intake.wake() } else if heartbeat.hasDiscretionaryJobs { await useQuietTime() }
+        if heartbeat.hasSuspects { trials.signal() }
+        if heartbeat.hasGatedJobs { intake.admit(nil) }
+        if heartbeat.hasJobsToPromote { intake.promotionTimer.set(after: .zero) }
+        if heartbeat.hasDueDeliveries { courier?.notify() }
+        if heartbeat.hasUnsettledEnds { completionNotifier?.notify() }
+        if heartbeat.hasSchedules { schedules?.notify() }
+        await noteAge(heartbeat.hasQueuedJobs)
     }
 }

@@ -123,6 +123,9 @@ extension Settings {
             "Wrong keys from one address in a minute, beyond which they get 429; a right key always passes."),
         Setting(
             "server.maximumBlobBytes", \.server.maximumBlobBytes, .bytes(from: 1), "Bytes of one upload or download."),
+        Setting(
+            "server.lameDuckSeconds", \.server.lameDuck, .duration(.seconds, 0...3600),
+            "How long a node that was asked to stop serves on with a readiness of 503, so that balancers notice."),
     ]
 
     /// The limits of tenants of which "fetchd tenants set" says nothing else.

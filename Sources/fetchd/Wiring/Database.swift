@@ -86,6 +86,10 @@ struct Database: Sendable {
         }
     }
 
+    /// Sees to it that the program ends in this time, whatever the database does: what was accepted is stored, and other
+    /// nodes go on with it.
+    func leave(within time: Duration) { for client in clients { client.leave(within: time) } }
+
     /// Applies missing migrations, and returns their names.
     func migrate() async throws -> [String] {
         do {

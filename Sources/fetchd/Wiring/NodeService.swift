@@ -29,7 +29,11 @@ struct NodeService: Service {
         try await refuseOpenDoor(keys)
         let node = try await RunningNode(
             settings: settings, database: database, ring: ring, metrics: metrics, logger: logger)
-        try await node.run()
+        try await withGracefulShutdownHandler {
+            try await node.run()
+        } onGracefulShutdown: {
+            database.leave(within: settings.longestStop)
+        }
     }
 
     /// Stores the key that the operator brings, where there is no other.
@@ -132,8 +136,14 @@ private struct RunningNode {
         traffic.report(to: metrics)
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let notifications = Notifications(
-            client: database.client, node: id, onNotification: intake.look, onEnd: open.noteEnds(of:))
-        let announce = { @Sendable in if peers.exist { notifications.announce() } }
+            client: database.client, node: id,
+            onNotice: { notice in
+                switch notice {
+                case .jobs: intake.wake()
+                case .look: intake.look()
+                }
+            }, onEnd: open.noteEnds(of:))
+        let announce = { @Sendable (notice: Notice) in if peers.exist { notifications.announce(notice) } }
         let specs = StoredSpecs()
         let jobs = PostgresJobStore(
             client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
@@ -161,7 +171,7 @@ private struct RunningNode {
                 onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
                 onDue: {
                     intake.wake()
-                    announce()
+                    announce(.jobs)
                 },
                 onEndOfHeld: { ends in notifications.announce(ends.filter { $0.value != id }) }),
             ephemeral: ephemeralQuestions)
@@ -263,7 +273,7 @@ private struct RunningNode {
                 judge: judge,
                 limiters: PostgresLimiterStore(
                     client: database.client, known: limiters, quotas: quotas, intake: intake,
-                    announce: announce),
+                    announce: { announce(.look) }),
                 nodeClient: tls.client,
                 readiness: NodeReadiness(
                     client: database.client, intake: intake,
@@ -298,6 +308,7 @@ private struct RunningNode {
             ephemeral, completionNotifier, scheduler, courier,
             notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner,
             BacklogSampler(client: database.client, metrics: metrics, logger: logger), server,
+            server.announcement,
         ]
         let exporter = tracer.flatMap { tracer in
             export.map { export in
@@ -340,6 +351,11 @@ private struct RunningNode {
     func run() async throws {
         try await ServiceGroup(services: services, logger: logger.ofServiceGroup).run()
     }
+}
+
+extension Settings {
+    /// How long a stop takes at most: for balancers, for requests, and for jobs.
+    fileprivate var longestStop: Duration { server.lameDuck + server.drainTimeout + dispatcher.drainTimeout }
 }
 
 extension FetchJobs.Configuration {

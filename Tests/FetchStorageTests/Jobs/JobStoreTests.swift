@@ -35,7 +35,7 @@ struct StoreFixture {
             specs: specs[node],
             intake: intake,
             waiters: waiters,
-            announce: {}
+            announce: { _ in }
         )
     }
 

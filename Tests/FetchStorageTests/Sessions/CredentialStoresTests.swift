@@ -123,7 +123,7 @@ import Testing
             let store = PostgresJobStore(
                 client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: keys, node: Node.ID(),
                 limiters: KnownLimiters(client: fixture.database.client), intake: nil,
-                waiters: CompletionWaiters(), announce: {})
+                waiters: CompletionWaiters(), announce: { _ in })
             let spec = try JobSpec.make(url: "http://u:\(canary)@origin.example/")
             _ = try await store.enqueue([NewJob(tenant: fixture.session.tenant, spec: spec)])
             let dump = try await onThread { [text = fixture.database.connectionString] in

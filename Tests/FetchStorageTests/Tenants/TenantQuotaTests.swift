@@ -14,7 +14,7 @@ import Testing
         PostgresJobStore(
             client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
             node: fixture.nodes[node], limiters: fixture.limiters[node],
-            quotas: quotas, intake: intake, waiters: fixture.waiters, announce: {})
+            quotas: quotas, intake: intake, waiters: fixture.waiters, announce: { _ in })
     }
 
     private func quotas(_ fixture: StoreFixture, _ standard: Int64? = nil) -> TenantQuota {

@@ -24,11 +24,11 @@ import Testing
         try await TestDatabase.with { database in
             let (owner, open) = (Node.ID(), OpenQuestions())
             let listens = Mutex(false)
-            let own = Notifications(client: database.client, node: owner, onNotification: {}) { ids in
+            let own = Notifications(client: database.client, node: owner, onNotice: { _ in }) { ids in
                 open.noteEnds(of: ids)
                 if ids == nil { listens.withLock { $0 = true } }
             }
-            let other = Notifications(client: database.client, node: Node.ID(), onNotification: {}, onEnd: { _ in })
+            let other = Notifications(client: database.client, node: Node.ID(), onNotice: { _ in }, onEnd: { _ in })
             let store = MemoryQuestionStore(onEnd: { ends in other.announce(ends.mapValues { _ in owner }) })
             let delegates = RemoteDelegates(
                 store: store, open: open,

@@ -6,6 +6,8 @@ import Hummingbird
 /// Health, version, metrics and the description of the API.
 struct ServiceRoutes: Sendable {
     let readiness: any Readiness
+    /// Whether the server was asked to stop.
+    let isStopping: @Sendable () -> Bool
     let metrics: MetricsRegistry
     let version: String
     let schemaVersion: Int
@@ -34,6 +36,7 @@ struct ServiceRoutes: Sendable {
     }
 
     private func ready(_ call: Call) async throws -> Response {
+        guard !isStopping() else { throw Problem(.notReady, "The node stops.").retrying(after: 1) }
         let obstacles = await readiness.obstacles()
         guard obstacles.isEmpty else {
             throw Problem(.notReady, obstacles.joined(separator: " ")).retrying(after: 1)

@@ -60,7 +60,7 @@ package struct S3BlobStore: BlobStore {
         return configuration
     }
 
-    package func create() async throws(StoreError) -> any BlobWriter { S3BlobWriter(client: client) }
+    package func create() async throws(StoreError) -> any BlobWriter { S3BlobWriter(store: self, client: client) }
 
     package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
         guard !range.isEmpty else {
@@ -144,20 +144,36 @@ private actor S3BlobWriter: BlobWriter {
     private static let partsPerSize = 1000
 
     let id = Blob.ID()
+    private let store: S3BlobStore
     private let client: S3Client
+    /// The bytes for those who read them while more come: the store gives none before the object is whole.
+    private var copy: FileBlobWriter?
     private var buffer: [UInt8] = []
     private var uploadID: String?
     private var tags: [String] = []
 
-    init(client: S3Client) { self.client = client }
-
-    nonisolated var growsReadably: Bool { false }
-
-    func openGrowing() async throws(StoreError) -> any GrowingBody {
-        throw StoreError(.blob, "An object cannot be read before it is whole.")
+    init(store: S3BlobStore, client: S3Client) {
+        self.store = store
+        self.client = client
     }
 
+    func growReadably() async throws(StoreError) -> Bool {
+        let path = FilePath(client.configuration.stagingDirectory).appending("\(id)-growing")
+        do { copy = try await FileBlobWriter(id: id, temporary: path, final: path) } catch {
+            throw StoreError(writing: error, "A copy of a blob cannot be made.")
+        }
+        return true
+    }
+
+    func openGrowing() async throws(StoreError) -> any GrowingBody {
+        guard let copy else { return WholeBody(id, in: store) }
+        return try await copy.openGrowing()
+    }
+
+    private func removeCopy() async { await copy.take()?.abandon() }
+
     func write(_ bytes: [UInt8]) async throws(StoreError) {
+        try await copy?.write(bytes)
         buffer += bytes
         let size = Self.partBytes << (tags.count / Self.partsPerSize)
         guard buffer.count >= size else { return }
@@ -187,7 +203,7 @@ private actor S3BlobWriter: BlobWriter {
     func finish() async throws(StoreError) {
         guard uploadID != nil else {
             _ = try await client.send(.put, "\(id)", body: buffer)
-            return
+            return await removeCopy()
         }
         if !buffer.isEmpty { try await send(buffer) }
         buffer = []
@@ -201,9 +217,11 @@ private actor S3BlobWriter: BlobWriter {
         guard !answer.text.contains("<Error>") else {
             throw StoreError(.blob, "The blob store cannot complete an upload.")
         }
+        await removeCopy()
     }
 
     func abandon() async {
+        await removeCopy()
         guard let uploadID else { return }
         // Nobody refers to the parts: leftovers cost room only.
         _ = try? await client.send(.delete, "\(id)", [(name: "uploadId", value: uploadID)])
