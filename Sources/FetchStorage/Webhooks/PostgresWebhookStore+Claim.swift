@@ -4,6 +4,10 @@ import Postgres
 extension PostgresWebhookStore {
     package func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery] {
         let tenants = room.underWayOfTenants.map { (tenant: $0.key, count: Int32(clamping: $0.value)) }
+        let held = room.endpoints.map {
+            (id: $0.key, count: Int32(clamping: $0.value.count), limit: Int32(clamping: $0.value.limit))
+        }
+        let slotsPerEndpoint = Int32(clamping: room.slotsPerEndpoint)
         return try await StoreError.wrap {
             let rows = try await client.transaction { connection in
                 // One node after the other, each in a statement that sees the deliveries that those before it have
@@ -40,7 +44,8 @@ extension PostgresWebhookStore {
                         SELECT w.tenant_id, w.endpoint_id,
                             (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
                                 AND e.disabled_at IS NULL AS is_failing,
-                            busy.deliveries AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight
+                            busy.deliveries AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight,
+                            busy.deliveries - coalesce(held.deliveries, 0) AS taken_elsewhere, held.places
                         FROM waiting w
                         JOIN tenants t ON t.id = w.tenant_id
                         LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
@@ -54,6 +59,10 @@ extension PostgresWebhookStore {
                         ) AS busy
                         LEFT JOIN unnest(\(tenants.map(\.tenant)), \(tenants.map(\.count))) AS own (tenant_id, deliveries)
                             ON own.tenant_id = w.tenant_id
+                        LEFT JOIN unnest(
+                            \(held.map(\.id)), \(held.map(\.count)), \(held.map(\.limit))
+                        ) AS held (endpoint_id, deliveries, places)
+                            ON held.endpoint_id = w.endpoint_id
                     ), candidate AS MATERIALIZED (
                         SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing, r.weight, r.taken_of_tenant,
                             r.taken - 1 + row_number() OVER (
@@ -81,7 +90,14 @@ extension PostgresWebhookStore {
                                 ))
                             ORDER BY d.next_attempt_at, d.id
                             LIMIT greatest(
-                                CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.slotsPerEndpoint)) END - r.taken, 0
+                                CASE
+                                    WHEN r.is_failing THEN 1
+                                    -- One node alone may have the next ones at hand.
+                                    WHEN r.taken_elsewhere <= 0 THEN coalesce(r.places, \(slotsPerEndpoint))
+                                    WHEN 2 * r.taken_elsewhere < \(slotsPerEndpoint) THEN \(slotsPerEndpoint)
+                                    -- Who has half of them gets the others.
+                                    ELSE 0
+                                END - r.taken, 0
                             )
                         ) AS found
                     ), turn AS (
@@ -120,23 +136,44 @@ extension PostgresWebhookStore {
                             FOR UPDATE SKIP LOCKED
                         ) AS free
                         LIMIT \(room.slots)
+                    ), claimed AS (
+                        UPDATE webhook_deliveries d
+                        SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(),
+                            attempts = d.attempts + 1
+                        FROM due
+                        WHERE d.tenant_id = due.tenant_id AND d.id = due.id
+                        RETURNING d.*, due.is_failing
                     )
-                    UPDATE webhook_deliveries d
-                    SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
-                    FROM due
-                    WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                    RETURNING \(Self.deliveryColumns), due.is_failing, d.data,
-                        (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id)
+                    SELECT \(Self.deliveryColumns), d.is_failing, d.data,
+                        (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id), e.*
+                    FROM claimed d
+                    LEFT JOIN LATERAL (
+                        SELECT \(Self.columns)
+                        FROM webhook_endpoints
+                        WHERE tenant_id = d.tenant_id AND id = d.endpoint_id
+                        OFFSET 0
+                    ) AS e ON true
                     """
                 )
             }
-            return try rows.map { row in
-                // The claim has counted the attempt that follows.
-                var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
-                delivery.data = try row.decode(at: 12)
-                delivery.trace = try row.decode(RawJSON?.self, at: 13).flatMap { TraceContext(stored: $0) }
-                return delivery
+            return try deliveries(rows)
+        }
+    }
+
+    private func deliveries(_ rows: Rows) throws -> [WebhookDelivery] {
+        var endpoints: [WebhookEndpoint.ID: WebhookEndpoint] = [:]
+        return try rows.map { row in
+            // The claim has counted the attempt that follows.
+            var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
+            delivery.data = try row.decode(at: 12)
+            delivery.trace = try row.decode(RawJSON?.self, at: 13).flatMap { TraceContext(stored: $0) }
+            if try row.decode(WebhookEndpoint.ID?.self, at: 14) != nil {
+                // Many are to one endpoint, which is opened once.
+                let known = try endpoints[delivery.endpoint] ?? endpoint(row, of: delivery.tenant, at: 14)
+                endpoints[delivery.endpoint] = known
+                delivery.receiver = known
             }
+            return delivery
         }
     }
 
