@@ -150,7 +150,8 @@ extension MemoryWebhookStore.State {
     fileprivate mutating func release(_ delivery: WebhookDelivery, _ now: Timestamp) {
         guard let index = deliveries.firstIndex(where: { $0.delivery.id == delivery.id }) else { return }
         let stored = deliveries[index]
-        guard stored.state == .pending, stored.delivery.attempts == delivery.attempts + 1 else { return }
+        guard stored.state == .pending, stored.delivery.attempts == delivery.attempts + 1, stored.nextAttemptAt > now
+        else { return }
         var released = StoredDelivery(
             stored.delivery.counting(attempts: delivery.attempts, failures: delivery.failures), state: .pending,
             nextAttemptAt: now, lastAttemptAt: delivery.attempts == 0 ? nil : stored.lastAttemptAt,

@@ -9,7 +9,7 @@ extension PostgresWebhookStore {
         }
         let slotsPerEndpoint = Int32(clamping: room.slotsPerEndpoint)
         return try await StoreError.wrap {
-            let rows = try await client.transaction { connection in
+            let rows = try await genericPlan.transaction { connection in
                 // One node after the other, each in a statement that sees the deliveries that those before it have
                 // taken.
                 try await connection.query(
@@ -41,14 +41,25 @@ extension PostgresWebhookStore {
                             LIMIT 1
                         ) AS next
                     ), room AS MATERIALIZED (
-                        SELECT w.tenant_id, w.endpoint_id,
-                            (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
-                                AND e.disabled_at IS NULL AS is_failing,
-                            busy.deliveries AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight,
-                            busy.deliveries - coalesce(held.deliveries, 0) AS taken_elsewhere, held.places
+                        SELECT w.tenant_id, w.endpoint_id, health.is_failing, busy.deliveries AS taken,
+                            coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight,
+                            CASE
+                                WHEN health.is_failing THEN 1
+                                -- One node alone may have the next ones at hand.
+                                WHEN busy.deliveries <= coalesce(held.deliveries, 0)
+                                    THEN coalesce(held.places, \(slotsPerEndpoint))
+                                WHEN 2 * (busy.deliveries - coalesce(held.deliveries, 0)) < \(slotsPerEndpoint)
+                                    THEN \(slotsPerEndpoint)
+                                -- Who has half of them gets the others.
+                                ELSE 0
+                            END - busy.deliveries AS places
                         FROM waiting w
                         JOIN tenants t ON t.id = w.tenant_id
                         LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                        CROSS JOIN LATERAL (
+                            SELECT (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
+                                AND e.disabled_at IS NULL AS is_failing
+                        ) AS health
                         CROSS JOIN LATERAL (
                             -- Those that nodes have: a claim lasts a minute, and no wait is as long.
                             SELECT count(*) AS deliveries
@@ -63,43 +74,36 @@ extension PostgresWebhookStore {
                             \(held.map(\.id)), \(held.map(\.count)), \(held.map(\.limit))
                         ) AS held (endpoint_id, deliveries, places)
                             ON held.endpoint_id = w.endpoint_id
+                    ), next AS MATERIALIZED (
+                        -- Of many endpoints with many deliveries, only the first of each is looked at.
+                        SELECT r.*, row_number() OVER (
+                                PARTITION BY r.tenant_id ORDER BY r.is_failing, r.taken, first.next_attempt_at
+                            ) AS turn,
+                            count(*) OVER (PARTITION BY r.tenant_id) AS endpoints
+                        FROM room r
+                        CROSS JOIN LATERAL (
+                            SELECT d.next_attempt_at
+                            FROM webhook_deliveries d
+                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND \(Self.isDue)
+                            ORDER BY d.next_attempt_at
+                            LIMIT 1
+                        ) AS first
+                        WHERE r.places > 0
                     ), candidate AS MATERIALIZED (
                         SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing, r.weight, r.taken_of_tenant,
                             r.taken - 1 + row_number() OVER (
                                 PARTITION BY r.tenant_id, r.endpoint_id ORDER BY found.next_attempt_at
                             ) AS before_of_endpoint
-                        FROM room r
+                        FROM next r
                         CROSS JOIN LATERAL (
                             SELECT d.tenant_id, d.id, d.next_attempt_at
                             FROM webhook_deliveries d
-                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND d.state = 'pending'
-                                AND d.next_attempt_at <= now()
-                                -- A session's own events come after those of its jobs, and its end comes last.
-                                AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
-                                    OR NOT EXISTS (
-                                    SELECT FROM webhook_deliveries e
-                                    WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
-                                        AND (e.job_id IS NOT NULL
-                                            OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
-                                ))
-                                -- The events of a job go one after the other, and its end comes last.
-                                AND (d.job_id IS NULL OR NOT EXISTS (
-                                    SELECT FROM webhook_deliveries e
-                                    WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
-                                        AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
-                                ))
+                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND \(Self.isDue)
                             ORDER BY d.next_attempt_at, d.id
-                            LIMIT greatest(
-                                CASE
-                                    WHEN r.is_failing THEN 1
-                                    -- One node alone may have the next ones at hand.
-                                    WHEN r.taken_elsewhere <= 0 THEN coalesce(r.places, \(slotsPerEndpoint))
-                                    WHEN 2 * r.taken_elsewhere < \(slotsPerEndpoint) THEN \(slotsPerEndpoint)
-                                    -- Who has half of them gets the others.
-                                    ELSE 0
-                                END - r.taken, 0
-                            )
+                            -- Twice as many of a tenant as there are slots, whatever the number of its endpoints.
+                            LIMIT least(r.places, greatest(1, \(2 * Int64(room.slots)) / r.endpoints))
                         ) AS found
+                        WHERE r.turn <= \(2 * Int64(room.slots))
                     ), turn AS (
                         SELECT tenant_id, id, next_attempt_at, is_failing, weight, before_of_endpoint,
                             taken_of_tenant - 1 + row_number() OVER (
@@ -168,8 +172,9 @@ extension PostgresWebhookStore {
             delivery.data = try row.decode(at: 12)
             delivery.trace = try row.decode(RawJSON?.self, at: 13).flatMap { TraceContext(stored: $0) }
             if try row.decode(WebhookEndpoint.ID?.self, at: 14) != nil {
-                // Many are to one endpoint, which is opened once.
-                let known = try endpoints[delivery.endpoint] ?? endpoint(row, of: delivery.tenant, at: 14)
+                // Many are to one endpoint, which is opened once. One that cannot be opened holds up no other: whoever
+                // reads it alone is told why.
+                let known = endpoints[delivery.endpoint] ?? (try? endpoint(row, of: delivery.tenant, at: 14))
                 endpoints[delivery.endpoint] = known
                 delivery.receiver = known
             }
@@ -188,6 +193,23 @@ extension PostgresWebhookStore {
             return try rows.first?.decode(Timestamp?.self, at: 0) ?? nil
         }
     }
+
+    /// The condition for a delivery `d` that may be claimed now.
+    private static let isDue: Query = """
+        d.state = 'pending' AND d.next_attempt_at <= now()
+            -- A session's own events come after those of its jobs, and its end comes last.
+            AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores))) OR NOT EXISTS (
+                SELECT FROM webhook_deliveries e
+                WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
+                    AND (e.job_id IS NOT NULL OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
+            ))
+            -- The events of a job go one after the other, and its end comes last.
+            AND (d.job_id IS NULL OR NOT EXISTS (
+                SELECT FROM webhook_deliveries e
+                WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
+                    AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
+            ))
+        """
 
     static let deliveryColumns: Query = """
         d.id, d.tenant_id, d.endpoint_id, d.job_id, d.session_id, d.about_endpoint_id, d.event, d.created_at, d.attempts,

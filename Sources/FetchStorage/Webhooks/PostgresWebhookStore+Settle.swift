@@ -80,6 +80,8 @@ extension PostgresWebhookStore {
                 WHERE d.tenant_id = i.tenant_id AND d.id = i.id AND d.attempts = i.number
                     -- What was taken is taken, even if it was given up meanwhile.
                     AND (d.state = 'pending' OR d.state = 'abandoned' AND i.state = 'delivered')
+                    -- Only who has it gives it back.
+                    AND (NOT i.is_unsent OR d.next_attempt_at > now())
             ), attempt AS (
                 INSERT INTO webhook_attempts (
                     tenant_id, delivery_id, number, started_at, duration, url, request_headers, status,

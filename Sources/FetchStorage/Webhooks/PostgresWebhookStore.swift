@@ -8,6 +8,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     private static let interval = Duration.milliseconds(10)
 
     let client: Client
+    let genericPlan: Client
     private let ring: KeyRing
     let settling: Batcher<DeliverySettlement, Bool>
     let adding: Batcher<RunEvent, Void>
@@ -15,15 +16,24 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     /// Called when deliveries became due that were not.
     let onDue: @Sendable () -> Void
 
-    package init(client: Client, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - genericPlan: The connections for the statements that run for all deliveries; nil for the same.
+    ///   - onDue: Called when deliveries became due that were not.
+    package init(
+        client: Client, genericPlan: Client? = nil, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}
+    ) {
+        let genericPlan = genericPlan ?? client
         self.client = client
+        self.genericPlan = genericPlan
         self.ring = ring
         self.onDue = onDue
         // An outcome that is stored a little later costs nobody anything, and one statement for each costs much.
-        settling = Batcher(maximumItems: 200, interval: Self.interval) { try await Self.settle($0, client: client) }
-        listing = Batcher(maximumItems: 500, interval: Self.interval) { try await Self.events($0, client: client) }
+        settling = Batcher(maximumItems: 200, interval: Self.interval) {
+            try await Self.settle($0, client: genericPlan)
+        }
+        listing = Batcher(maximumItems: 500, interval: Self.interval) { try await Self.events($0, client: genericPlan) }
         adding = Batcher(maximumItems: 200) { events in
-            try await Self.add(events, client: client)
+            try await Self.add(events, client: genericPlan)
             return events.map { _ in }
         }
     }

@@ -122,8 +122,10 @@ package final class WebhookCourier: Service, Notifiable {
             let begin = ContinuousClock.now
             let claimed = await claim()
             if !claimed.isEmpty { await start(claimed) }
-            // A claim of one costs about as much as a claim of fifty, so while messages end one by one some gather.
-            try? await Task.sleep(until: begin + Self.timeBetweenClaims)
+            // A claim of one costs about as much as a claim of fifty, so while messages end one by one some gather: the
+            // more, the more a claim costs.
+            let end = ContinuousClock.now
+            try? await Task.sleep(until: max(begin + Self.timeBetweenClaims, end + (end - begin)))
         }
     }
 
@@ -207,7 +209,9 @@ package final class WebhookCourier: Service, Notifiable {
     /// - Parameter unsent: Gets what is not sent from here, because of what became of this one.
     private func send(_ parcel: Parcel, leaving unsent: inout [WebhookDelivery]) async throws(StoreError) {
         let delivery = parcel.delivery
-        guard let endpoint = delivery.receiver, endpoint.disabling == nil,
+        var receiver = delivery.receiver
+        if receiver == nil { receiver = try await queue.endpoint(delivery.endpoint, of: delivery.tenant) }
+        guard let endpoint = receiver, endpoint.disabling == nil,
             let data = try await contents.data(of: delivery, job: parcel.job)
         else {
             unsent = goOn(behind: delivery, isTaken: nil)

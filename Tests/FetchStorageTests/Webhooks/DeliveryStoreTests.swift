@@ -145,17 +145,19 @@ import Testing
         }
     }
 
-    @Test func `what is claimed has its endpoint, and none when that was removed`() async throws {
+    @Test func `what is claimed has its endpoint, and none when that was removed or cannot be opened`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()
-            let endpoints = [try fixture.endpoint(), try fixture.endpoint()]
+            let endpoints = [try fixture.endpoint(), try fixture.endpoint(), try fixture.endpoint()]
             for endpoint in endpoints {
                 try await store.add(endpoint)
                 try await fixture.addDeliveries(3, to: endpoint)
             }
             try await fixture.database.client.query("DELETE FROM webhook_endpoints WHERE id = \(endpoints[1].id)")
+            try await fixture.database.client.query(
+                "UPDATE webhook_endpoints SET sealed_secret = '' WHERE id = \(endpoints[2].id)")
             let claimed = try await store.claimDeliveries(.init(slots: 64))
-            #expect(claimed.count == 6)
+            #expect(claimed.count == 9)
             for delivery in claimed {
                 #expect(delivery.receiver?.id == (delivery.endpoint == endpoints[0].id ? endpoints[0].id : nil))
                 if let receiver = delivery.receiver { #expect(receiver.secret == endpoints[0].secret) }
