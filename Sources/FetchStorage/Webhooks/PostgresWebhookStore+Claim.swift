@@ -54,8 +54,13 @@ extension PostgresWebhookStore {
                                 ELSE 0
                             END - busy.deliveries AS places
                         FROM waiting w
-                        JOIN tenants t ON t.id = w.tenant_id
-                        LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                        CROSS JOIN LATERAL (SELECT t.weight FROM tenants t WHERE t.id = w.tenant_id OFFSET 0) AS t
+                        LEFT JOIN LATERAL (
+                            SELECT e.failing_since, e.disabled_at
+                            FROM webhook_endpoints e
+                            WHERE e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                            OFFSET 0
+                        ) AS e ON true
                         CROSS JOIN LATERAL (
                             SELECT (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
                                 AND e.disabled_at IS NULL AS is_failing
@@ -120,7 +125,7 @@ extension PostgresWebhookStore {
                     ), due AS MATERIALIZED (
                         -- One by one, so that no more are locked than are taken, whatever the planner thinks of their
                         -- number.
-                        SELECT free.tenant_id, free.id, c.is_failing
+                        SELECT free.row_id, free.tenant_id, free.id, c.is_failing
                         FROM (
                             SELECT tenant_id, id, is_failing
                             FROM place
@@ -132,25 +137,26 @@ extension PostgresWebhookStore {
                             ORDER BY number
                         ) AS c
                         CROSS JOIN LATERAL (
-                            SELECT d.tenant_id, d.id
+                            -- By its key alone: to look for it among all that wait costs the more, the more wait.
+                            SELECT d.ctid AS row_id, d.tenant_id, d.id, d.state, d.next_attempt_at
                             FROM webhook_deliveries d
-                            WHERE d.tenant_id = c.tenant_id AND d.id = c.id AND d.state = 'pending'
-                                AND d.next_attempt_at <= now()
+                            WHERE d.tenant_id = c.tenant_id AND d.id = c.id
                             LIMIT 1
                             FOR UPDATE SKIP LOCKED
                         ) AS free
+                        WHERE free.state = 'pending' AND free.next_attempt_at <= now()
                         LIMIT \(room.slots)
                     ), claimed AS (
                         UPDATE webhook_deliveries d
                         SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(),
                             attempts = d.attempts + 1
-                        FROM due
-                        WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                        RETURNING d.*, due.is_failing
+                        WHERE d.ctid = ANY (ARRAY(SELECT row_id FROM due))
+                        RETURNING d.*
                     )
-                    SELECT \(Self.deliveryColumns), d.is_failing, d.data,
+                    SELECT \(Self.deliveryColumns), due.is_failing, d.data,
                         (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id), e.*
                     FROM claimed d
+                    JOIN due ON due.tenant_id = d.tenant_id AND due.id = d.id
                     LEFT JOIN LATERAL (
                         SELECT \(Self.columns)
                         FROM webhook_endpoints

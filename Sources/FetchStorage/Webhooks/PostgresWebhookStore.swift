@@ -17,7 +17,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     let onDue: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - genericPlan: The connections for the statements that run for all deliveries; nil for the same.
+    ///   - genericPlan: The connections for the statements that find what they need by keys; nil for the same.
     ///   - onDue: Called when deliveries became due that were not.
     package init(
         client: Client, genericPlan: Client? = nil, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}
@@ -28,12 +28,10 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         self.ring = ring
         self.onDue = onDue
         // An outcome that is stored a little later costs nobody anything, and one statement for each costs much.
-        settling = Batcher(maximumItems: 200, interval: Self.interval) {
-            try await Self.settle($0, client: genericPlan)
-        }
+        settling = Batcher(maximumItems: 200, interval: Self.interval) { try await Self.settle($0, client: client) }
         listing = Batcher(maximumItems: 500, interval: Self.interval) { try await Self.events($0, client: genericPlan) }
         adding = Batcher(maximumItems: 200) { events in
-            try await Self.add(events, client: genericPlan)
+            try await Self.add(events, client: client)
             return events.map { _ in }
         }
     }
