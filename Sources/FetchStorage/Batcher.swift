@@ -26,25 +26,31 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     private struct State {
         var leaders = 0
         var waiting: [Waiting] = []
+        /// When the last statement has begun.
+        var begin: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
     private let maximumItems: Int
     private let maximumLeaders: Int
+    private let interval: Duration
     private let run: @Sendable ([Item]) async throws -> [Outcome]
 
     /// - Parameters:
     ///   - maximumItems: How many items one statement carries, unless one caller alone brings more.
     ///   - maximumLeaders: How many statements may be under way at once.
+    ///   - interval: How long after one statement the next one begins at the earliest, so that some items gather.
     ///   - run: Runs one statement; its outcomes are those of the items, one for one. When the database refuses it,
     ///     the items of each caller run in a statement of their own.
     init(
         maximumItems: Int,
         maximumLeaders: Int = 1,
+        interval: Duration = .zero,
         run: @escaping @Sendable ([Item]) async throws -> [Outcome]
     ) {
         self.maximumItems = maximumItems
         self.maximumLeaders = maximumLeaders
+        self.interval = interval
         self.run = run
     }
 
@@ -79,6 +85,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
 
     /// Runs a statement for the leader's own items and all that wait, then passes the lead on.
     private nonisolated(nonsending) func lead(_ items: [Item]) async throws -> [Outcome] {
+        if interval > .zero { await gather() }
         let followers = takeFollowers(room: maximumItems - items.count)
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }
@@ -100,6 +107,13 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         }
         passLead()
         return try own.get()
+    }
+
+    /// Waits until the next statement may begin; callers gather meanwhile.
+    private nonisolated(nonsending) func gather() async {
+        let begin = state.withLock { $0.begin }
+        if let begin { try? await Task.sleep(until: begin + interval) }
+        state.withLock { $0.begin = .now }
     }
 
     private nonisolated(nonsending) func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {

@@ -82,6 +82,62 @@ import Testing
         }
     }
 
+    // A kill between the answer of the receiver and the outcome.
+    @Test(.timeLimit(.minutes(2)))
+    func `messages whose outcomes were not stored are sent again under their ids`() async throws {
+        let told = Mutex<[String]>([])
+        let receiver = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                _ = try connection.receive(length)
+                try connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+                let id = head.firstMatch(of: /(?i)webhook-id: (\S+)/).map { String($0.output.1) } ?? ""
+                told.withLock { $0.append(id) }
+            }
+        }
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(receiver.port)"], settings: settings) { place in
+            let (key, client) = (try await place.key(), place.database.client)
+            let first = try await ServiceProcess.start(place, key: key)
+            let answer = try await first.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(receiver.url("/hook"))"}"#)
+            let endpoint = try #require(member(answer.json, "id", as: String.self))
+            let line = #"{"request": "data:,x", "webhook": {"endpoint": "\#(endpoint)"}}"# + "\n"
+            // No outcome is stored while somebody else holds the attempts.
+            let sent = try await client.transaction { connection in
+                try await connection.query("LOCK TABLE webhook_attempts IN EXCLUSIVE MODE")
+                let batch = try await first.request(
+                    .post, "/v1/jobs/batch", body: String(repeating: line, count: 100),
+                    headers: [.contentType: "application/x-ndjson"])
+                #expect(batch.status == 200, "\(batch.text)")
+                try await until { told.withLock { $0.count >= 8 } }
+                first.send(SIGKILL)
+                #expect(try await first.waitForEnd() == -SIGKILL)
+                // The server has not noticed.
+                let waiting: Query = "datname = current_database() AND query LIKE '-- deliveries.settle%'"
+                try await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(waiting)")
+                try await until {
+                    try await client.query("SELECT FROM pg_stat_activity WHERE \(waiting)").isEmpty
+                }
+                return told.withLock { $0 }
+            }
+            let second = try await ServiceProcess.start(place, key: key)
+            // Their claims are over.
+            try await client.query(
+                """
+                UPDATE webhook_deliveries
+                SET next_attempt_at = next_attempt_at - interval '60 seconds',
+                    last_attempt_at = last_attempt_at - interval '60 seconds'
+                """)
+            try await until {
+                try await client.query("SELECT FROM webhook_deliveries WHERE state = 'delivered'").count == 100
+            }
+            let later = Set(told.withLock { $0 }.dropFirst(sent.count))
+            #expect(later.isSuperset(of: sent) && later.count == 100)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
     // R3
     // Proves: ERR-7, REL-4, REL-5.
     @Test(.timeLimit(.minutes(3)))

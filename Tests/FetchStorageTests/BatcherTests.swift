@@ -37,6 +37,21 @@ import Testing
         #expect(sizes.withLock { $0 } == [1, 20])
     }
 
+    @Test func `what arrives soon after a statement shares the next one, though none is under way`() async throws {
+        let sizes = Mutex<[Int]>([])
+        let batcher = Batcher<Int, Int>(maximumItems: 100, interval: .seconds(1)) { items in
+            sizes.withLock { $0.append(items.count) }
+            return items
+        }
+        #expect(try await batcher.submit([0]) == [0])
+        let outcomes = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for number in 1...20 { group.addTask { try await batcher.submit([number]) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(outcomes.sorted() == Array(1...20))
+        #expect(sizes.withLock { $0 } == [1, 20])
+    }
+
     @Test func `a failed statement fails all it carried, and the next one runs`() async throws {
         let batcher = Batcher<Int, Int>(maximumItems: 10) { items in
             guard !items.contains(13) else { throw Failure() }

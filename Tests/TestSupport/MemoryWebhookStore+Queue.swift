@@ -30,8 +30,10 @@ extension MemoryWebhookStore: DeliveryQueue {
                 claimed.attempts = stored.attempts
                 state.deliveries[candidate.index] = claimed
                 state.claims[delivery.id] = end
-                return delivery.counting(
+                var told = delivery.counting(
                     attempts: delivery.attempts, failures: delivery.failures, isFailing: candidate.isFailing)
+                told.receiver = state.endpoints.first { $0.id == delivery.endpoint }
+                return told
             }
         }
     }
@@ -44,6 +46,17 @@ extension MemoryWebhookStore: DeliveryQueue {
             state.note(verdict, attempt, of: delivery, now)
             return attempt.map { state.noteHealth(of: delivery, verdict, $0, now) } ?? false
         }
+    }
+
+    package func release(_ deliveries: [WebhookDelivery]) async throws(StoreError) {
+        let now = now()
+        state.withLock { state in deliveries.forEach { state.release($0, now) } }
+    }
+
+    package func events(
+        of endpoint: WebhookEndpoint.ID, _ tenant: Tenant.ID
+    ) async throws(StoreError) -> [WebhookEvent] {
+        state.withLock { $0.endpoints.first { $0.id == endpoint && $0.tenant == tenant }?.events ?? [] }
     }
 
     package func abandonDeliveries(
@@ -114,7 +127,13 @@ extension MemoryWebhookStore.State {
         let isFailing =
             endpoints.first { $0.id == endpoint }
             .map { ($0.failingSince != nil || room.slow.contains(endpoint)) && $0.disabling == nil } ?? false
-        let limit = max(0, (isFailing ? 1 : room.slotsPerEndpoint) - underWay)
+        let held = room.endpoints[endpoint]
+        let elsewhere = underWay - (held?.count ?? 0)
+        let places =
+            if isFailing { 1 } else if elsewhere <= 0 { held?.limit ?? room.slotsPerEndpoint } else {
+                2 * elsewhere < room.slotsPerEndpoint ? room.slotsPerEndpoint : 0
+            }
+        let limit = max(0, places - underWay)
         let due = own.filter { _, stored in
             stored.nextAttemptAt <= now && !own.contains { $1.delivery.comesBefore(stored.delivery) }
         }
@@ -126,6 +145,19 @@ extension MemoryWebhookStore.State {
                 index: found.offset, dueAt: found.element.nextAttemptAt, tenant: found.element.delivery.tenant,
                 isFailing: isFailing, ofEndpoint: underWay + offset)
         }
+    }
+
+    fileprivate mutating func release(_ delivery: WebhookDelivery, _ now: Timestamp) {
+        guard let index = deliveries.firstIndex(where: { $0.delivery.id == delivery.id }) else { return }
+        let stored = deliveries[index]
+        guard stored.state == .pending, stored.delivery.attempts == delivery.attempts + 1, stored.nextAttemptAt > now
+        else { return }
+        var released = StoredDelivery(
+            stored.delivery.counting(attempts: delivery.attempts, failures: delivery.failures), state: .pending,
+            nextAttemptAt: now, lastAttemptAt: delivery.attempts == 0 ? nil : stored.lastAttemptAt,
+            lastStatus: stored.lastStatus)
+        released.attempts = stored.attempts
+        deliveries[index] = released
     }
 
     fileprivate mutating func note(

@@ -60,7 +60,7 @@ import Testing
         ("GUARD_NAT64_PREFIXES", "64:ff9b::/95"), ("GUARD_NODE_ADDRESSES", "10.0.0.0/8"),
         ("GUARD_ALLOW_LOOPBACK", "2"), ("GUARD_ALLOW_METADATA", "on"),
         ("KERBEROS_REALMS", "A.EXAMPLE"), ("AUDIT_SYSLOG", "udp://a:514"), ("AUDIT_FILE", "audit"),
-        ("DATABASE_PREPARED_STATEMENTS", "false"),
+        ("DATABASE_PREPARED_STATEMENTS", "false"), ("DATABASE_MAXIMUM_CONNECTIONS", "0"),
     ])
     func `a wrong value is refused by name`(_ variable: String, _ value: String) throws {
         let failure = #expect(throws: Settings.Failure.self) { try settings([variable: value]) }

@@ -1,6 +1,6 @@
 """Measures what jobs cost beside the transfers they make, and writes bench-jobs.json.
 
-    scripts/bench-jobs [--quick] [--rounds N] [--only bodies,flat,slow,crowded,stores,cached] [--output FILE]
+    scripts/bench-jobs [--quick] [--rounds N] [--only PART,…] [--output FILE]
 
 One service over a durable PostgreSQL, one nginx, all on loopback. Bodies: one download and one upload job of 1 GiB
 beside the curl command; only the service's own process is counted. Flat: 10 GiB both ways, and how much the service
@@ -8,7 +8,9 @@ grows. Slow: downloads that crawl at 1 KB/s, what each holds of memory, and what
 many loads as there are slots, of origins that send a byte a second, a deep queue behind them, and what the API answers
 before and meanwhile: a job's state, a submission, the health. Stores: jobs
 whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are given 1 KB from the
-cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not).
+cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not). Webhooks: jobs
+without a transfer whose ends are told to one endpoint, and to a thousand, from the first submission until the last
+message is taken and that is stored; what a job and its message cost, and how many commits.
 """
 import argparse
 import json
@@ -30,9 +32,11 @@ class Plan:
         self.slow_jobs = 500 if quick else 9_000
         self.waiting_jobs = 5_000 if quick else 100_000
         self.store_jobs = 4_000 if quick else 20_000
+        self.told_jobs = 4_000 if quick else 20_000
 
 
 CROWD = 5_000
+PARTS = "bodies,flat,slow,crowded,stores,cached,webhooks"
 
 
 class Bench(JobBench):
@@ -164,6 +168,47 @@ class Bench(JobBench):
             raise Failed("an answer was not cached")
         self.compare("cached", {"bare": bare, "hit": hit}, self.plan.store_jobs)
 
+    def webhooks(self):
+        """Jobs whose ends are told: to one endpoint, and to a thousand."""
+        endpoints = [self.call("POST", "/v1/webhooks/endpoints", {"url": f"{self.origin.url}/hook/{number}"})["id"]
+                     for number in range(1000)]
+        self.tell(endpoints)
+        for part, chosen in (("one", endpoints[:1]), ("thousand", endpoints)):
+            self.settle()
+            commits, used, server = self.commits(), self.cpu(), self.database.cpu()
+            begin = time.monotonic()
+            for _ in range(self.plan.told_jobs // 1000):
+                self.tell(chosen)
+            self.database.wait_until("fetchd", f"{TOLD}", 300, "messages are not delivered")
+            seconds, count = time.monotonic() - begin, self.plan.told_jobs
+            self.figures.add(**{
+                f"webhooks_{part}PerSecond": count / seconds,
+                f"webhooks_{part}Commits": (self.commits() - commits) / count,
+                f"webhooks_{part}ServiceCpuUs": (self.cpu() - used) / count * 1e6,
+                f"webhooks_{part}PostgresCpuUs": (self.database.cpu() - server) / count * 1e6})
+        wrong = self.database.psql("fetchd", "-c", "SELECT count(*) FROM webhook_deliveries WHERE state <> 'delivered'")
+        if wrong.strip() != "0":
+            raise Failed(f"{wrong.strip()} messages were not taken")
+
+    def tell(self, endpoints):
+        """A thousand jobs without a transfer, whose ends go to the endpoints in turn."""
+        specs = [{"request": {"url": "data:,x"}, "webhook": {"endpoint": endpoints[number % len(endpoints)]}}
+                 for number in range(1000)]
+        self.submit(specs[:500])
+        self.submit(specs[500:])
+
+    def commits(self):
+        """The commits of the database so far; the server's processes tell them when they have been idle for a while."""
+        self.database.wait_until("fetchd", TOLD, 120, "messages are not delivered")
+        time.sleep(12)
+        return int(self.database.psql("fetchd", "-c",
+                                      "SELECT xact_commit FROM pg_stat_database WHERE datname = 'fetchd'"))
+
+
+# No job waits, and no message.
+TOLD = """(NOT EXISTS (SELECT FROM queue)
+            AND NOT EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending'))"""
+
 
 class Peak:
     """The largest value seen while it is watched."""
@@ -201,7 +246,7 @@ RATIOS = [
 def main():
     parser = argparse.ArgumentParser(prog="bench-jobs", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default="bodies,flat,slow,crowded,stores,cached", help="parts, comma separated")
+    parser.add_argument("--only", default=PARTS, help="parts, comma separated")
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
     parser.add_argument("--output", default=ROOT / "bench-jobs.json")
     options = parser.parse_args()

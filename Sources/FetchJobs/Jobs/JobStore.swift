@@ -6,6 +6,9 @@ package protocol JobStore: Sendable {
     /// The job of this id, or nil when the tenant has no such job.
     func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job?
 
+    /// Jobs of some tenants, in any order; those that are not there are left out.
+    func jobs(_ ids: [Tenant.ID: Set<Job.ID>]) async throws(StoreError) -> [Job]
+
     /// A page of the tenant's jobs that match, the newest first.
     func jobs(
         of tenant: Tenant.ID,
@@ -55,6 +58,14 @@ package protocol JobStore: Sendable {
 }
 
 extension JobStore {
+    package func jobs(_ ids: [Tenant.ID: Set<Job.ID>]) async throws(StoreError) -> [Job] {
+        var jobs: [Job] = []
+        for (tenant, ids) in ids {
+            for id in ids { if let job = try await job(id, of: tenant) { jobs.append(job) } }
+        }
+        return jobs
+    }
+
     /// A page of the tenant's jobs in a state, the newest first.
     package func jobs(
         of tenant: Tenant.ID,

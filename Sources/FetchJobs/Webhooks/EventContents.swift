@@ -22,12 +22,32 @@ package struct EventContents: Sendable {
         self.endpoint = endpoint
     }
 
+    /// The jobs whose state messages tell, in one look.
+    package func jobs(of deliveries: [WebhookDelivery]) async throws(StoreError) -> [Job.ID: Job] {
+        var ids: [Tenant.ID: Set<Job.ID>] = [:]
+        for delivery in deliveries where delivery.data == nil {
+            if case .job(let id) = delivery.subject { ids[delivery.tenant, default: []].insert(id) }
+        }
+        guard !ids.isEmpty else { return [:] }
+        return Dictionary(try await jobs.jobs(ids).map { ($0.id, $0) }) { first, _ in first }
+    }
+
     /// The `data` of the message; nil when its subject was removed, or the event does not apply any more.
     package func data(of delivery: WebhookDelivery) async throws(StoreError) -> Data? {
+        guard delivery.data == nil, case .job(let id) = delivery.subject else {
+            return try await data(of: delivery, job: nil)
+        }
+        return try await data(of: delivery, job: jobs.job(id, of: delivery.tenant))
+    }
+
+    /// The same, for a job that is read already.
+    ///
+    /// - Parameter job: The job that the event is about, when there is one.
+    package func data(of delivery: WebhookDelivery, job: Job?) async throws(StoreError) -> Data? {
         if let data = delivery.data { return { $0.members(of: data) } }
         switch delivery.subject {
-        case .job(let id):
-            guard let job = try await jobs.job(id, of: delivery.tenant), job.state.isFinal else { return nil }
+        case .job:
+            guard let job, job.state.isFinal else { return nil }
             let body = try await body(of: job)
             return { writer in
                 writer.member("job", object: job.write)

@@ -31,6 +31,9 @@ package struct WebhookDelivery: Sendable {
     package var trace: TraceContext?
     /// The endpoint took nothing lately.
     package let endpointIsFailing: Bool
+    /// The endpoint as the claim has found it; nil when it was removed or cannot be read, and for deliveries that nobody
+    /// has claimed.
+    package var receiver: WebhookEndpoint?
 
     package init(
         id: ID,

@@ -54,6 +54,9 @@ package protocol WebhookStore: Sendable {
 package protocol DeliveryQueue: Sendable {
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
 
+    /// The events that an endpoint lists; none when the tenant has no such endpoint.
+    func events(of endpoint: WebhookEndpoint.ID, _ tenant: Tenant.ID) async throws(StoreError) -> [WebhookEvent]
+
     /// Stores events of jobs as deliveries, in their order; events that are stored already stay as they are.
     ///
     /// Nothing is stored for endpoints that were removed or disabled.
@@ -63,7 +66,8 @@ package protocol DeliveryQueue: Sendable {
     ///
     /// A long queue of one endpoint neither delays the deliveries of others nor makes them more costly to find. The
     /// free slots are shared by tenants, by their weights. An endpoint gets fewer slots the more it has, and one slot
-    /// is always left for an endpoint that has none. The events of a job are sent one after the other.
+    /// is always left for an endpoint that has none. The events of a job are sent one after the other. An endpoint is
+    /// left to the node that has half of what it may have under way.
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
 
     /// Stores the result of a claimed delivery, and its attempt if there was one, unless it was claimed again since.
@@ -77,6 +81,9 @@ package protocol DeliveryQueue: Sendable {
         _ attempt: DeliveryAttempt?
     ) async throws(StoreError) -> Bool
 
+    /// Gives claimed deliveries back, of which nothing was sent: they are due at once, and their attempts do not count.
+    func release(_ deliveries: [WebhookDelivery]) async throws(StoreError)
+
     /// Gives up the deliveries to an endpoint that is disabled.
     func abandonDeliveries(to endpoint: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError)
 
@@ -86,6 +93,18 @@ package protocol DeliveryQueue: Sendable {
 
 /// How many deliveries a node has slots for.
 package struct DeliveryRoom: Sendable, Equatable {
+    /// What a node has of one endpoint.
+    package struct Holding: Sendable, Equatable {
+        package let count: Int
+        /// How many it may have, as long as no other node has any.
+        package let limit: Int
+
+        package init(count: Int, limit: Int) {
+            self.count = count
+            self.limit = limit
+        }
+    }
+
     /// In all.
     package let slots: Int
     /// The slots of them for endpoints whose last attempt failed, or which are slow.
@@ -93,6 +112,8 @@ package struct DeliveryRoom: Sendable, Equatable {
     /// For each endpoint, with those that all nodes have under way; one that is failing or slow may have one.
     package let slotsPerEndpoint: Int
     package let underWayOfTenants: [Tenant.ID: Int]
+    /// What the node has of the endpoints, of which it has some.
+    package let endpoints: [WebhookEndpoint.ID: Holding]
     /// Endpoints that take their messages, but late.
     package let slow: Set<WebhookEndpoint.ID>
 
@@ -101,12 +122,14 @@ package struct DeliveryRoom: Sendable, Equatable {
         slotsForFailing: Int? = nil,
         slotsPerEndpoint: Int = 8,
         underWayOfTenants: [Tenant.ID: Int] = [:],
+        endpoints: [WebhookEndpoint.ID: Holding] = [:],
         slow: Set<WebhookEndpoint.ID> = []
     ) {
         self.slots = slots
         self.slotsForFailing = slotsForFailing ?? slots
         self.slotsPerEndpoint = slotsPerEndpoint
         self.underWayOfTenants = underWayOfTenants
+        self.endpoints = endpoints
         self.slow = slow
     }
 }

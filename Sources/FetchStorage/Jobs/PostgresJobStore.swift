@@ -66,16 +66,7 @@ package struct PostgresJobStore: JobStore {
             let rows = try await genericPlan.of(tenant).query(
                 """
                 -- jobs.find
-                SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
-                    CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
-                    r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
-                    a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics,
-                    a.decisions,
-                    q.question_id
-                FROM jobs j
-                LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-                LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
-                LEFT JOIN attempts a ON a.tenant_id = j.tenant_id AND a.job_id = j.id
+                SELECT \(Query.wholeJob)
                 WHERE j.tenant_id = \(tenant) AND j.id = \(id)
                 ORDER BY a.number
                 """
@@ -84,6 +75,35 @@ package struct PostgresJobStore: JobStore {
             var job = try Job(row: row, id: id, tenant: tenant)
             job.attempts = try rows.compactMap { try Job.Attempt(row: $0) }
             return job
+        }
+    }
+
+    package func jobs(_ ids: [Tenant.ID: Set<Job.ID>]) async throws(StoreError) -> [Job] {
+        let keys = ids.flatMap { tenant, ids in ids.map { (tenant: tenant, id: $0) } }
+        return try await StoreError.wrap {
+            let rows = try await genericPlan.query(
+                """
+                -- jobs.findAll
+                SELECT found.*, asked.tenant_id, asked.job_id
+                FROM unnest(\(keys.map(\.tenant)), \(keys.map(\.id))) AS asked (tenant_id, job_id)
+                -- Each by its key: left to choose, the planner may read all jobs of the tenant for every one of them.
+                CROSS JOIN LATERAL (
+                    SELECT \(Query.wholeJob)
+                    WHERE j.tenant_id = asked.tenant_id AND j.id = asked.job_id
+                    OFFSET 0
+                ) AS found
+                ORDER BY asked.tenant_id, asked.job_id, found.number
+                """
+            )
+            var jobs: [Job] = []
+            for row in rows {
+                let (tenant, id) = (try row.decode(Tenant.ID.self, at: 25), try row.decode(Job.ID.self, at: 26))
+                if jobs.last?.id != id || jobs.last?.tenant != tenant {
+                    jobs.append(try Job(row: row, id: id, tenant: tenant))
+                }
+                if let attempt = try Job.Attempt(row: row) { jobs[jobs.count - 1].attempts.append(attempt) }
+            }
+            return jobs
         }
     }
 
@@ -158,6 +178,21 @@ package struct PostgresJobStore: JobStore {
 }
 
 extension Query {
+    /// The columns of a job and its attempts, and where they come from.
+    fileprivate static var wholeJob: Query {
+        """
+        j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
+            CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response,
+            r.error, r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
+            a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics, a.decisions,
+            q.question_id
+        FROM jobs j
+        LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+        LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+        LEFT JOIN attempts a ON a.tenant_id = j.tenant_id AND a.job_id = j.id
+        """
+    }
+
     /// The state of a job, of its row `q` in the queue and its result `r`: one of them is there, never both.
     static var jobState: Query {
         """

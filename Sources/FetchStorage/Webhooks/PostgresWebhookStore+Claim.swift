@@ -4,8 +4,12 @@ import Postgres
 extension PostgresWebhookStore {
     package func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery] {
         let tenants = room.underWayOfTenants.map { (tenant: $0.key, count: Int32(clamping: $0.value)) }
+        let held = room.endpoints.map {
+            (id: $0.key, count: Int32(clamping: $0.value.count), limit: Int32(clamping: $0.value.limit))
+        }
+        let slotsPerEndpoint = Int32(clamping: room.slotsPerEndpoint)
         return try await StoreError.wrap {
-            let rows = try await client.transaction { connection in
+            let rows = try await genericPlan.transaction { connection in
                 // One node after the other, each in a statement that sees the deliveries that those before it have
                 // taken.
                 try await connection.query(
@@ -37,13 +41,30 @@ extension PostgresWebhookStore {
                             LIMIT 1
                         ) AS next
                     ), room AS MATERIALIZED (
-                        SELECT w.tenant_id, w.endpoint_id,
-                            (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
-                                AND e.disabled_at IS NULL AS is_failing,
-                            busy.deliveries AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight
+                        SELECT w.tenant_id, w.endpoint_id, health.is_failing, busy.deliveries AS taken,
+                            coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight,
+                            CASE
+                                WHEN health.is_failing THEN 1
+                                -- One node alone may have the next ones at hand.
+                                WHEN busy.deliveries <= coalesce(held.deliveries, 0)
+                                    THEN coalesce(held.places, \(slotsPerEndpoint))
+                                WHEN 2 * (busy.deliveries - coalesce(held.deliveries, 0)) < \(slotsPerEndpoint)
+                                    THEN \(slotsPerEndpoint)
+                                -- Who has half of them gets the others.
+                                ELSE 0
+                            END - busy.deliveries AS places
                         FROM waiting w
-                        JOIN tenants t ON t.id = w.tenant_id
-                        LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                        CROSS JOIN LATERAL (SELECT t.weight FROM tenants t WHERE t.id = w.tenant_id OFFSET 0) AS t
+                        LEFT JOIN LATERAL (
+                            SELECT e.failing_since, e.disabled_at
+                            FROM webhook_endpoints e
+                            WHERE e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                            OFFSET 0
+                        ) AS e ON true
+                        CROSS JOIN LATERAL (
+                            SELECT (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
+                                AND e.disabled_at IS NULL AS is_failing
+                        ) AS health
                         CROSS JOIN LATERAL (
                             -- Those that nodes have: a claim lasts a minute, and no wait is as long.
                             SELECT count(*) AS deliveries
@@ -54,36 +75,40 @@ extension PostgresWebhookStore {
                         ) AS busy
                         LEFT JOIN unnest(\(tenants.map(\.tenant)), \(tenants.map(\.count))) AS own (tenant_id, deliveries)
                             ON own.tenant_id = w.tenant_id
+                        LEFT JOIN unnest(
+                            \(held.map(\.id)), \(held.map(\.count)), \(held.map(\.limit))
+                        ) AS held (endpoint_id, deliveries, places)
+                            ON held.endpoint_id = w.endpoint_id
+                    ), next AS MATERIALIZED (
+                        -- Of many endpoints with many deliveries, only the first of each is looked at.
+                        SELECT r.*, row_number() OVER (
+                                PARTITION BY r.tenant_id ORDER BY r.is_failing, r.taken, first.next_attempt_at
+                            ) AS turn,
+                            count(*) OVER (PARTITION BY r.tenant_id) AS endpoints
+                        FROM room r
+                        CROSS JOIN LATERAL (
+                            SELECT d.next_attempt_at
+                            FROM webhook_deliveries d
+                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND \(Self.isDue)
+                            ORDER BY d.next_attempt_at
+                            LIMIT 1
+                        ) AS first
+                        WHERE r.places > 0
                     ), candidate AS MATERIALIZED (
                         SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing, r.weight, r.taken_of_tenant,
                             r.taken - 1 + row_number() OVER (
                                 PARTITION BY r.tenant_id, r.endpoint_id ORDER BY found.next_attempt_at
                             ) AS before_of_endpoint
-                        FROM room r
+                        FROM next r
                         CROSS JOIN LATERAL (
                             SELECT d.tenant_id, d.id, d.next_attempt_at
                             FROM webhook_deliveries d
-                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND d.state = 'pending'
-                                AND d.next_attempt_at <= now()
-                                -- A session's own events come after those of its jobs, and its end comes last.
-                                AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
-                                    OR NOT EXISTS (
-                                    SELECT FROM webhook_deliveries e
-                                    WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
-                                        AND (e.job_id IS NOT NULL
-                                            OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
-                                ))
-                                -- The events of a job go one after the other, and its end comes last.
-                                AND (d.job_id IS NULL OR NOT EXISTS (
-                                    SELECT FROM webhook_deliveries e
-                                    WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
-                                        AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
-                                ))
+                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND \(Self.isDue)
                             ORDER BY d.next_attempt_at, d.id
-                            LIMIT greatest(
-                                CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.slotsPerEndpoint)) END - r.taken, 0
-                            )
+                            -- Twice as many of a tenant as there are slots, whatever the number of its endpoints.
+                            LIMIT least(r.places, greatest(1, \(2 * Int64(room.slots)) / r.endpoints))
                         ) AS found
+                        WHERE r.turn <= \(2 * Int64(room.slots))
                     ), turn AS (
                         SELECT tenant_id, id, next_attempt_at, is_failing, weight, before_of_endpoint,
                             taken_of_tenant - 1 + row_number() OVER (
@@ -100,7 +125,7 @@ extension PostgresWebhookStore {
                     ), due AS MATERIALIZED (
                         -- One by one, so that no more are locked than are taken, whatever the planner thinks of their
                         -- number.
-                        SELECT free.tenant_id, free.id, c.is_failing
+                        SELECT free.row_id, free.tenant_id, free.id, c.is_failing
                         FROM (
                             SELECT tenant_id, id, is_failing
                             FROM place
@@ -112,31 +137,54 @@ extension PostgresWebhookStore {
                             ORDER BY number
                         ) AS c
                         CROSS JOIN LATERAL (
-                            SELECT d.tenant_id, d.id
+                            -- By its key alone: to look for it among all that wait costs the more, the more wait.
+                            SELECT d.ctid AS row_id, d.tenant_id, d.id, d.state, d.next_attempt_at
                             FROM webhook_deliveries d
-                            WHERE d.tenant_id = c.tenant_id AND d.id = c.id AND d.state = 'pending'
-                                AND d.next_attempt_at <= now()
+                            WHERE d.tenant_id = c.tenant_id AND d.id = c.id
                             LIMIT 1
                             FOR UPDATE SKIP LOCKED
                         ) AS free
+                        WHERE free.state = 'pending' AND free.next_attempt_at <= now()
                         LIMIT \(room.slots)
+                    ), claimed AS (
+                        UPDATE webhook_deliveries d
+                        SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(),
+                            attempts = d.attempts + 1
+                        WHERE d.ctid = ANY (ARRAY(SELECT row_id FROM due))
+                        RETURNING d.*
                     )
-                    UPDATE webhook_deliveries d
-                    SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
-                    FROM due
-                    WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                    RETURNING \(Self.deliveryColumns), due.is_failing, d.data,
-                        (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id)
+                    SELECT \(Self.deliveryColumns), due.is_failing, d.data,
+                        (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id), e.*
+                    FROM claimed d
+                    JOIN due ON due.tenant_id = d.tenant_id AND due.id = d.id
+                    LEFT JOIN LATERAL (
+                        SELECT \(Self.columns)
+                        FROM webhook_endpoints
+                        WHERE tenant_id = d.tenant_id AND id = d.endpoint_id
+                        OFFSET 0
+                    ) AS e ON true
                     """
                 )
             }
-            return try rows.map { row in
-                // The claim has counted the attempt that follows.
-                var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
-                delivery.data = try row.decode(at: 12)
-                delivery.trace = try row.decode(RawJSON?.self, at: 13).flatMap { TraceContext(stored: $0) }
-                return delivery
+            return try deliveries(rows)
+        }
+    }
+
+    private func deliveries(_ rows: Rows) throws -> [WebhookDelivery] {
+        var endpoints: [WebhookEndpoint.ID: WebhookEndpoint] = [:]
+        return try rows.map { row in
+            // The claim has counted the attempt that follows.
+            var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
+            delivery.data = try row.decode(at: 12)
+            delivery.trace = try row.decode(RawJSON?.self, at: 13).flatMap { TraceContext(stored: $0) }
+            if try row.decode(WebhookEndpoint.ID?.self, at: 14) != nil {
+                // Many are to one endpoint, which is opened once. One that cannot be opened holds up no other: whoever
+                // reads it alone is told why.
+                let known = endpoints[delivery.endpoint] ?? (try? endpoint(row, of: delivery.tenant, at: 14))
+                endpoints[delivery.endpoint] = known
+                delivery.receiver = known
             }
+            return delivery
         }
     }
 
@@ -151,6 +199,23 @@ extension PostgresWebhookStore {
             return try rows.first?.decode(Timestamp?.self, at: 0) ?? nil
         }
     }
+
+    /// The condition for a delivery `d` that may be claimed now.
+    private static let isDue: Query = """
+        d.state = 'pending' AND d.next_attempt_at <= now()
+            -- A session's own events come after those of its jobs, and its end comes last.
+            AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores))) OR NOT EXISTS (
+                SELECT FROM webhook_deliveries e
+                WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
+                    AND (e.job_id IS NOT NULL OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
+            ))
+            -- The events of a job go one after the other, and its end comes last.
+            AND (d.job_id IS NULL OR NOT EXISTS (
+                SELECT FROM webhook_deliveries e
+                WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
+                    AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
+            ))
+        """
 
     static let deliveryColumns: Query = """
         d.id, d.tenant_id, d.endpoint_id, d.job_id, d.session_id, d.about_endpoint_id, d.event, d.created_at, d.attempts,

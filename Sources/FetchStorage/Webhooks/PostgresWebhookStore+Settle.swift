@@ -4,14 +4,15 @@ import Postgres
 /// The result of a claimed delivery.
 struct DeliverySettlement: Sendable {
     let delivery: WebhookDelivery
-    let verdict: DeliveryVerdict
+    /// Nil when nothing was sent.
+    let verdict: DeliveryVerdict?
     let attempt: DeliveryAttempt?
 
     fileprivate var state: DeliveryState {
         switch verdict {
-        case .delivered: .delivered
-        case .again: .pending
-        case .abandoned: .abandoned
+        case .delivered?: .delivered
+        case .again?, nil: .pending
+        case .abandoned?: .abandoned
         }
     }
 
@@ -31,6 +32,14 @@ extension PostgresWebhookStore {
         }
     }
 
+    package func release(_ deliveries: [WebhookDelivery]) async throws(StoreError) {
+        guard !deliveries.isEmpty else { return }
+        try await StoreError.wrap {
+            _ = try await settling.submit(deliveries.map { .init(delivery: $0, verdict: nil, attempt: nil) })
+        }
+        onDue()
+    }
+
     /// Stores verdicts and attempts, and updates their endpoints, in one statement.
     ///
     /// - Returns: For each, whether its endpoint was disabled.
@@ -46,6 +55,7 @@ extension PostgresWebhookStore {
                     \(settlements.map(\.delivery.endpoint)),
                     \(settlements.map { Int16(clamping: $0.delivery.attempts + 1) }),
                     \(settlements.map(\.state)),
+                    \(settlements.map { $0.verdict == nil }),
                     \(settlements.map(\.wait)),
                     \(settlements.map(\.attempt?.startedAt)),
                     \(settlements.map(\.attempt?.duration)),
@@ -57,16 +67,21 @@ extension PostgresWebhookStore {
                     \(settlements.map { $0.attempt?.answer?.isCut ?? false }),
                     \(settlements.map(\.attempt?.errorName))
                 ) AS input (
-                    tenant_id, id, endpoint_id, number, state, wait, started_at, duration, url, request_headers, status,
-                    response_headers, body, body_is_cut, error_name
+                    tenant_id, id, endpoint_id, number, state, is_unsent, wait, started_at, duration, url, request_headers,
+                    status, response_headers, body, body_is_cut, error_name
                 )
             ), settled AS (
                 UPDATE webhook_deliveries d
-                SET state = i.state, next_attempt_at = now() + i.wait, last_status = i.status
+                SET state = i.state, next_attempt_at = now() + i.wait,
+                    last_status = CASE WHEN i.is_unsent THEN d.last_status ELSE i.status END,
+                    attempts = CASE WHEN i.is_unsent THEN d.attempts - 1 ELSE d.attempts END,
+                    last_attempt_at = CASE WHEN i.is_unsent AND d.attempts = 1 THEN NULL ELSE d.last_attempt_at END
                 FROM input i
                 WHERE d.tenant_id = i.tenant_id AND d.id = i.id AND d.attempts = i.number
                     -- What was taken is taken, even if it was given up meanwhile.
                     AND (d.state = 'pending' OR d.state = 'abandoned' AND i.state = 'delivered')
+                    -- Only who has it gives it back.
+                    AND (NOT i.is_unsent OR d.next_attempt_at > now())
             ), attempt AS (
                 INSERT INTO webhook_attempts (
                     tenant_id, delivery_id, number, started_at, duration, url, request_headers, status,

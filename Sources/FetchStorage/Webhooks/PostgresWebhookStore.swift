@@ -4,18 +4,32 @@ package import Postgres
 
 /// Webhook endpoints and deliveries in PostgreSQL; signing secrets are sealed.
 package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
+    /// How long outcomes gather while there are many.
+    private static let interval = Duration.milliseconds(10)
+
     let client: Client
+    let genericPlan: Client
     private let ring: KeyRing
     let settling: Batcher<DeliverySettlement, Bool>
     let adding: Batcher<RunEvent, Void>
+    private let listing: Batcher<EndpointKey, [WebhookEvent]>
     /// Called when deliveries became due that were not.
     let onDue: @Sendable () -> Void
 
-    package init(client: Client, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - genericPlan: The connections for the statements that find what they need by keys; nil for the same.
+    ///   - onDue: Called when deliveries became due that were not.
+    package init(
+        client: Client, genericPlan: Client? = nil, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}
+    ) {
+        let genericPlan = genericPlan ?? client
         self.client = client
+        self.genericPlan = genericPlan
         self.ring = ring
         self.onDue = onDue
-        settling = Batcher(maximumItems: 200) { try await Self.settle($0, client: client) }
+        // An outcome that is stored a little later costs nobody anything, and one statement for each costs much.
+        settling = Batcher(maximumItems: 200, interval: Self.interval) { try await Self.settle($0, client: client) }
+        listing = Batcher(maximumItems: 500, interval: Self.interval) { try await Self.events($0, client: genericPlan) }
         adding = Batcher(maximumItems: 200) { events in
             try await Self.add(events, client: client)
             return events.map { _ in }
@@ -59,6 +73,32 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
             )
             return try rows.first.map { try endpoint($0, of: tenant) }
         }
+    }
+
+    package func events(
+        of endpoint: WebhookEndpoint.ID, _ tenant: Tenant.ID
+    ) async throws(StoreError) -> [WebhookEvent] {
+        try await StoreError.wrap {
+            try await listing.submit([EndpointKey(tenant: tenant, id: endpoint)]).first ?? []
+        }
+    }
+
+    private static func events(_ keys: [EndpointKey], client: Client) async throws -> [[WebhookEvent]] {
+        let rows = try await client.query(
+            """
+            -- endpoints.events
+            SELECT e.events
+            FROM unnest(\(keys.map(\.tenant)), \(keys.map(\.id))) WITH ORDINALITY AS asked (tenant_id, id, number)
+            LEFT JOIN LATERAL (
+                SELECT e.events
+                FROM webhook_endpoints e
+                WHERE e.tenant_id = asked.tenant_id AND e.id = asked.id
+                OFFSET 0
+            ) AS e ON true
+            ORDER BY asked.number
+            """
+        )
+        return try rows.map { try $0.decode([WebhookEvent]?.self, at: 0) ?? [] }
     }
 
     package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
@@ -132,7 +172,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
 
     // MARK: Rows
 
-    private static let columns: Query = """
+    static let columns: Query = """
         id, url, events, sealed_secret, created_at, sealed_previous_secret, previous_until, failing_since, disabled_at,
         disabled_reason, version,
         CASE WHEN rotated_at > now() - interval '24 hours' THEN rotation END, sealed_identity, server_trust
@@ -144,34 +184,39 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         }
     }
 
-    private func endpoint(_ row: Row, of tenant: Tenant.ID) throws -> WebhookEndpoint {
-        let id = try row.decode(WebhookEndpoint.ID.self, at: 0)
-        let secret = try ring.open(try row.decode(at: 3), for: .secret(of: id, tenant: tenant))
+    /// Reads ``columns``.
+    ///
+    /// - Parameter start: Which column is the first of them.
+    func endpoint(_ row: Row, of tenant: Tenant.ID, at start: Int = 0) throws -> WebhookEndpoint {
+        let id = try row.decode(WebhookEndpoint.ID.self, at: start)
+        let secret = try ring.open(try row.decode(at: start + 3), for: .secret(of: id, tenant: tenant))
         var endpoint = WebhookEndpoint(
             id: id,
             tenant: tenant,
-            url: try URLRecord(try row.decode(String.self, at: 1)),
-            events: try row.decode(at: 2),
+            url: try URLRecord(try row.decode(String.self, at: start + 1)),
+            events: try row.decode(at: start + 2),
             secret: WebhookSecret(bytes: secret),
-            createdAt: try row.decode(at: 4)
+            createdAt: try row.decode(at: start + 4)
         )
-        if let sealed = try row.decode([UInt8]?.self, at: 5), let until = try row.decode(Timestamp?.self, at: 6) {
+        if let sealed = try row.decode([UInt8]?.self, at: start + 5),
+            let until = try row.decode(Timestamp?.self, at: start + 6)
+        {
             let previous = try ring.open(sealed, for: .previousSecret(of: id, tenant: tenant))
             // An ended secret is not shown, whenever its row is written again.
             endpoint.previousSecret =
                 until > .now ? .init(secret: WebhookSecret(bytes: previous), until: until) : nil
         }
-        endpoint.failingSince = try row.decode(at: 7)
-        if let at = try row.decode(Timestamp?.self, at: 8) {
-            endpoint.disabling = .init(at: at, reason: try row.decode(at: 9))
+        endpoint.failingSince = try row.decode(at: start + 7)
+        if let at = try row.decode(Timestamp?.self, at: start + 8) {
+            endpoint.disabling = .init(at: at, reason: try row.decode(at: start + 9))
         }
-        endpoint.version = try row.decode(at: 10)
-        endpoint.rotation = try row.decode(at: 11)
-        if let sealed = try row.decode([UInt8]?.self, at: 12) {
+        endpoint.version = try row.decode(at: start + 10)
+        endpoint.rotation = try row.decode(at: start + 11)
+        if let sealed = try row.decode([UInt8]?.self, at: start + 12) {
             let bytes = try ring.open(sealed, for: .identity(of: id, tenant: tenant))
             endpoint.clientIdentity = try ClientIdentity(secretBytes: bytes)
         }
-        if let trust = try row.decode(RawJSON?.self, at: 13) {
+        if let trust = try row.decode(RawJSON?.self, at: start + 13) {
             endpoint.serverTrust = try Configuration.ServerTrust(stored: JSONParser.parse(trust.bytes))
         }
         return endpoint
@@ -184,6 +229,12 @@ extension WebhookEndpoint {
 }
 
 extension WebhookEndpoint.DisablingReason: PostgresValue {}
+
+/// Which endpoint.
+private struct EndpointKey: Sendable {
+    let tenant: Tenant.ID
+    let id: WebhookEndpoint.ID
+}
 
 extension KeyRing.Place {
     static func secret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {

@@ -1,6 +1,16 @@
 import FetchJobs
 
+/// A delivery that is ready to be sent.
+struct Parcel: Sendable {
+    let delivery: WebhookDelivery
+    /// The job that it tells of; nil for none.
+    var job: Job?
+}
+
 /// The slots of a courier, and their deliveries.
+///
+/// A delivery has its slot from its claim until its outcome is stored. So many of one endpoint are sent at once; the
+/// others that are claimed wait for their turn, so that the next one is at hand when a receiver has answered.
 ///
 /// A receiver that answers late holds its slot until it does. Receivers that are known to be late are treated as
 /// failing ones: one message at a time.
@@ -9,17 +19,51 @@ struct DeliverySlots {
     static let patience = Duration.seconds(5)
     /// For how long it is known that an endpoint answered late, unless it answers in time before.
     static let memory = Duration.seconds(600)
+    /// An endpoint that answers sooner has further messages claimed ahead: ``ahead`` for each that is sent at once,
+    /// which it takes within a second.
+    static let promptness = Duration.milliseconds(125)
+    static let ahead = 8
+    /// How long a claimed delivery waits for its turn; the endpoint may have been changed meanwhile.
+    static let turn = Duration.seconds(2)
+
+    private enum Stage {
+        case waiting
+        case sending(since: ContinuousClock.Instant)
+        /// Its outcome is being stored.
+        case ended
+    }
 
     private struct Slot {
         let delivery: WebhookDelivery
         let since: ContinuousClock.Instant
+        var stage = Stage.waiting
 
-        func isLate(_ now: ContinuousClock.Instant) -> Bool { now - since > DeliverySlots.patience }
+        func isLate(_ now: ContinuousClock.Instant) -> Bool {
+            if case .sending(let since) = stage { now - since > DeliverySlots.patience } else { false }
+        }
+    }
+
+    /// The deliveries to one endpoint.
+    private struct Lane {
+        var count = 0
+        /// Those whose turn it is.
+        var sending = 0
+        var waiting: [Parcel] = []
+        var isPrompt = false
+    }
+
+    /// What the end of a message leaves to be done.
+    struct Following {
+        /// The next one to the endpoint.
+        var next: Parcel?
+        /// Those that are not sent from here.
+        var released: [WebhookDelivery] = []
     }
 
     let count: Int
     let perEndpoint: Int
     private var taken: [WebhookDelivery.ID: Slot] = [:]
+    private var lanes: [WebhookEndpoint.ID: Lane] = [:]
     /// Endpoints that answered late, and when they did.
     private var late: [WebhookEndpoint.ID: ContinuousClock.Instant] = [:]
 
@@ -42,16 +86,81 @@ struct DeliverySlots {
             slotsForFailing: max(0, count - max(1, count / 4) - failing),
             slotsPerEndpoint: perEndpoint,
             underWayOfTenants: taken.values.reduce(into: [:]) { $0[$1.delivery.tenant, default: 0] += 1 },
+            endpoints: lanes.mapValues { lane in
+                .init(count: lane.count, limit: lane.isPrompt ? perEndpoint * Self.ahead : perEndpoint)
+            },
             slow: Set(late.keys).union(slow)
         )
     }
 
-    mutating func take(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {
-        taken[delivery.id] = Slot(delivery: delivery, since: now)
+    /// Gives claimed deliveries their slots.
+    mutating func take(_ deliveries: [WebhookDelivery], _ now: ContinuousClock.Instant) {
+        for delivery in deliveries {
+            taken[delivery.id] = Slot(delivery: delivery, since: now)
+            lanes[delivery.endpoint, default: Lane()].count += 1
+        }
     }
 
-    mutating func leave(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {
-        let isLate = taken.removeValue(forKey: delivery.id)?.isLate(now) ?? false
-        late[delivery.endpoint] = isLate ? now : nil
+    /// Takes parcels that are to be sent.
+    ///
+    /// - Returns: Those whose turn it is.
+    mutating func add(_ parcels: [Parcel]) -> [Parcel] {
+        parcels.filter { parcel in
+            let endpoint = parcel.delivery.endpoint
+            guard lanes[endpoint, default: Lane()].sending < perEndpoint else {
+                lanes[endpoint]?.waiting.append(parcel)
+                return false
+            }
+            lanes[endpoint]?.sending += 1
+            return true
+        }
+    }
+
+    /// A message whose turn it is is sent.
+    mutating func begin(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {
+        taken[delivery.id]?.stage = .sending(since: now)
+    }
+
+    /// A message was answered, or will not be.
+    ///
+    /// - Parameter isTaken: Whether the receiver has taken it; nil when it was not asked. What waits for one that did
+    ///   not take it is not sent: such an endpoint gets one message at a time.
+    mutating func end(_ delivery: WebhookDelivery, isTaken: Bool?, _ now: ContinuousClock.Instant) -> Following {
+        var following = Following()
+        guard let slot = taken[delivery.id], case .sending(let begin) = slot.stage,
+            var lane = lanes[delivery.endpoint]
+        else { return following }
+        taken[delivery.id]?.stage = .ended
+        lane.sending -= 1
+        if let isTaken {
+            late[delivery.endpoint] = slot.isLate(now) ? now : nil
+            lane.isPrompt = isTaken && now - begin <= Self.promptness
+        }
+        while !lane.waiting.isEmpty {
+            let parcel = lane.waiting.removeFirst()
+            let since = taken[parcel.delivery.id]?.since ?? now
+            guard isTaken != false, now - since <= Self.turn else {
+                following.released.append(parcel.delivery)
+                continue
+            }
+            following.next = parcel
+            lane.sending += 1
+            break
+        }
+        lanes[delivery.endpoint] = lane
+        return following
+    }
+
+    /// The outcomes of deliveries are stored, or never will be.
+    mutating func leave(_ deliveries: [WebhookDelivery]) {
+        for delivery in deliveries where taken.removeValue(forKey: delivery.id) != nil {
+            lanes[delivery.endpoint]?.count -= 1
+            if lanes[delivery.endpoint]?.count == 0 { lanes[delivery.endpoint] = nil }
+        }
+    }
+
+    /// The deliveries that are claimed and were not sent.
+    var unsent: [WebhookDelivery] {
+        taken.values.compactMap { if case .waiting = $0.stage { $0.delivery } else { nil } }
     }
 }

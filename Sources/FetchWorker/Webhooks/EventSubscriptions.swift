@@ -36,7 +36,7 @@ final class EventSubscriptions: Sendable {
         if let events = webhook.events { return Set(events) }
         let now = ContinuousClock.now
         if let known = known.withLock({ $0[endpoint] }), now - known.since < Self.age { return known.events }
-        let events = Set(try await queue.endpoint(endpoint, of: tenant)?.events ?? [])
+        let events = Set(try await queue.events(of: endpoint, tenant))
         known.withLock { known in
             if known.count >= 10_000 { known.removeAll() }
             known[endpoint] = Known(events: events, since: now)

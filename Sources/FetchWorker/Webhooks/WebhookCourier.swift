@@ -9,15 +9,17 @@ import Synchronization
 /// Delivers events to webhooks: signed, at least once, again later when a receiver does not take them.
 package final class WebhookCourier: Service, Notifiable {
     package struct Configuration: Sendable {
-        /// How many deliveries are under way at once; one that waits for its receiver costs some 50 KB.
+        /// How many deliveries are claimed at once; one that waits for its receiver costs some 50 KB.
         package var concurrency = 256
-        /// How many of them may be to one endpoint.
+        /// How many of them may be sent to one endpoint at once.
         package var concurrencyPerEndpoint = 8
         /// How long a receiver has to answer (SEC-35).
         package var timeout = Duration.seconds(15)
 
         package init() {}
     }
+
+    private static let timeBetweenClaims = Duration.milliseconds(10)
 
     private let configuration: Configuration
     private let queue: any DeliveryQueue
@@ -29,6 +31,9 @@ package final class WebhookCourier: Service, Notifiable {
     private let clock: NodeClock
     private let random: @Sendable () -> Double
     private let condition = Condition()
+    /// The parcels whose turn it is.
+    private let started: AsyncStream<Parcel>
+    private let starting: AsyncStream<Parcel>.Continuation
     private let slots: Mutex<DeliverySlots>
     private let attempts: (delivered: Counter, retried: Counter, abandoned: Counter)
     private let duration: Histogram
@@ -65,6 +70,7 @@ package final class WebhookCourier: Service, Notifiable {
         self.logger = logger
         self.clock = clock
         self.random = random
+        (started, starting) = AsyncStream.makeStream()
         let outcomes = metrics.counter(.webhookAttempts)
         attempts = (outcomes["delivered"], outcomes["retried"], outcomes["abandoned"])
         duration = metrics.histogram(.webhookDuration)[]
@@ -81,19 +87,12 @@ package final class WebhookCourier: Service, Notifiable {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.wakeWhenDue() }
-                for await _ in self.condition.values {
-                    for delivery in await self.claim() {
-                        group.addTask {
-                            await self.deliver(delivery)
-                            self.slots.withLock { $0.leave(delivery, self.clock.now) }
-                            // Fills the slot with the next delivery; claims that fall together are one.
-                            self.notify()
-                        }
-                    }
-                }
+                group.addTask { await self.keepClaiming() }
+                for await parcel in self.started { group.addTask { await self.deliver(parcel) } }
                 group.cancelAll()
             }
         }
+        await release(slots.withLock { $0.unsent })
     }
 
     /// Wakes the courier for deliveries that are due when it starts, and for every retry.
@@ -115,12 +114,27 @@ package final class WebhookCourier: Service, Notifiable {
         }
     }
 
+    // MARK: Claiming
+
+    /// Claims deliveries while those that were claimed before are sent.
+    private func keepClaiming() async {
+        for await _ in condition.values {
+            let begin = ContinuousClock.now
+            let claimed = await claim()
+            if !claimed.isEmpty { await start(claimed) }
+            // A claim of one costs about as much as a claim of fifty, so while messages end one by one some gather: the
+            // more, the more a claim costs.
+            let end = ContinuousClock.now
+            try? await Task.sleep(until: max(begin + Self.timeBetweenClaims, end + (end - begin)))
+        }
+    }
+
     /// Takes due deliveries for which there is room, for one caller.
     private func claim() async -> [WebhookDelivery] {
         guard let room = slots.withLock({ $0.room(clock.now) }) else { return [] }
         do throws(StoreError) {
             let due = try await queue.claimDeliveries(room)
-            slots.withLock { slots in due.forEach { slots.take($0, clock.now) } }
+            slots.withLock { $0.take(due, clock.now) }
             return due
         } catch {
             logger.warning("deliveries were not claimed", metadata: ["error": "\(error)"])
@@ -128,45 +142,101 @@ package final class WebhookCourier: Service, Notifiable {
         }
     }
 
+    /// Reads what claimed deliveries tell, and sends those whose turn it is.
+    private func start(_ claimed: [WebhookDelivery]) async {
+        do throws(StoreError) {
+            let jobs = try await contents.jobs(of: claimed)
+            let parcels = claimed.map { delivery in
+                if case .job(let id) = delivery.subject { return Parcel(delivery: delivery, job: jobs[id]) }
+                return Parcel(delivery: delivery)
+            }
+            for parcel in slots.withLock({ $0.add(parcels) }) { starting.yield(parcel) }
+        } catch {
+            for delivery in claimed { notePostponed(delivery, error) }
+            slots.withLock { $0.leave(claimed) }
+        }
+    }
+
+    /// Gives deliveries back that are not sent from here.
+    private func release(_ deliveries: [WebhookDelivery]) async {
+        guard !deliveries.isEmpty else { return }
+        do throws(StoreError) { try await queue.release(deliveries) } catch {
+            for delivery in deliveries { notePostponed(delivery, error) }
+        }
+        slots.withLock { $0.leave(deliveries) }
+    }
+
+    /// The claim on a delivery runs out in a minute, and it is tried again.
+    private func notePostponed(_ delivery: WebhookDelivery, _ error: StoreError) {
+        logger.warning(
+            "delivery postponed",
+            metadata: [
+                "delivery.id": "\(delivery.id)", "endpoint.id": "\(delivery.endpoint)",
+                "tenant.id": "\(delivery.tenant)", "error": "\(error)",
+            ]
+        )
+    }
+
     // MARK: One delivery
 
-    private func deliver(_ delivery: WebhookDelivery) async {
+    private func deliver(_ parcel: Parcel) async {
+        // What was not begun when the courier stops is given back.
+        if Task.isCancelled { return }
+        let delivery = parcel.delivery
+        slots.withLock { $0.begin(delivery, clock.now) }
+        var unsent: [WebhookDelivery] = []
         do throws(StoreError) {
-            guard let endpoint = try await queue.endpoint(delivery.endpoint, of: delivery.tenant),
-                endpoint.disabling == nil,
-                let data = try await contents.data(of: delivery)
-            else {
-                _ = try await queue.settle(delivery, .abandoned, nil)
-                return
-            }
-            let message = WebhookMessage(delivery, data: data)
-            let trace = DeliveryTrace(of: delivery, tracer)
-            let attempt = await send(message, to: endpoint, as: delivery.attempts + 1, in: trace?.context)
-            // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried
-            // again.
-            if Task.isCancelled { return }
-            if let tracer, let trace { tracer.record(trace.span(of: attempt, to: endpoint, delivery)) }
-            try await settle(delivery, attempt, endpoint, trace)
+            try await send(parcel, leaving: &unsent)
         } catch {
-            // The claim on it runs out in a minute, and it is tried again.
-            logger.warning(
-                "delivery postponed",
-                metadata: [
-                    "delivery.id": "\(delivery.id)", "endpoint.id": "\(delivery.endpoint)",
-                    "tenant.id": "\(delivery.tenant)", "error": "\(error)",
-                ]
-            )
+            notePostponed(delivery, error)
+            unsent += goOn(behind: delivery, isTaken: nil)
         }
+        await release(unsent)
+        slots.withLock { $0.leave([delivery]) }
+        // Fills the slot with the next delivery; claims that fall together are one.
+        notify()
+    }
+
+    /// Sends the next message to an endpoint, now that one has ended.
+    ///
+    /// - Returns: Those that waited behind it and are not sent from here.
+    private func goOn(behind delivery: WebhookDelivery, isTaken: Bool?) -> [WebhookDelivery] {
+        let following = slots.withLock { $0.end(delivery, isTaken: isTaken, clock.now) }
+        if let next = following.next { starting.yield(next) }
+        return following.released
+    }
+
+    /// - Parameter unsent: Gets what is not sent from here, because of what became of this one.
+    private func send(_ parcel: Parcel, leaving unsent: inout [WebhookDelivery]) async throws(StoreError) {
+        let delivery = parcel.delivery
+        var receiver = delivery.receiver
+        if receiver == nil { receiver = try await queue.endpoint(delivery.endpoint, of: delivery.tenant) }
+        guard let endpoint = receiver, endpoint.disabling == nil,
+            let data = try await contents.data(of: delivery, job: parcel.job)
+        else {
+            unsent = goOn(behind: delivery, isTaken: nil)
+            _ = try await queue.settle(delivery, .abandoned, nil)
+            return
+        }
+        let message = WebhookMessage(delivery, data: data)
+        let trace = DeliveryTrace(of: delivery, tracer)
+        let attempt = await send(message, to: endpoint, as: delivery.attempts + 1, in: trace?.context)
+        // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried again.
+        if Task.isCancelled { return }
+        if let tracer, let trace { tracer.record(trace.span(of: attempt, to: endpoint, delivery)) }
+        let verdict = DeliveryVerdict(status: attempt.answer?.status, failures: delivery.failures, jitter: random())
+        // The next one is under way while this outcome is stored.
+        unsent = goOn(behind: delivery, isTaken: verdict == .delivered)
+        try await settle(delivery, verdict, attempt, endpoint, trace)
     }
 
     private func settle(
         _ delivery: WebhookDelivery,
+        _ verdict: DeliveryVerdict,
         _ attempt: DeliveryAttempt,
         _ endpoint: WebhookEndpoint,
         _ trace: DeliveryTrace?
     ) async throws(StoreError) {
-        let verdict = DeliveryVerdict(
-            status: attempt.answer?.status, failures: delivery.failures, jitter: random())
         let endpointIsDisabled = try await queue.settle(delivery, verdict, attempt)
         count(attempt, verdict)
         var metadata: Logger.Metadata = [

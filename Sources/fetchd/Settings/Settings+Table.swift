@@ -74,6 +74,9 @@ extension Settings {
             "database.preparedStatements", \.preparesStatements, .bool,
             "Whether statements are kept prepared; false behind a pooler in transaction mode."),
         Setting(
+            "database.maximumConnections", \.databaseConnections, .integer(1...1000),
+            "Connections to the database, and as many again for the statements that run for every job."),
+        Setting(
             "database.migrate", \.migratesDatabase, .bool,
             "Whether the schema is brought up to date at the start; false leaves that to \"fetchd migrate\"."),
         Setting(

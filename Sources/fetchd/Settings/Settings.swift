@@ -16,6 +16,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var directDatabaseURL: String?
     /// Whether statements are kept prepared; not behind a pooler that lends connections for a transaction each.
     var preparesStatements = true
+    /// How many connections to the database each of the two pools of ``Database`` has at most.
+    var databaseConnections = 10
     /// How long the database may be away before the node ends, so that its supervisor starts it again.
     var databasePatience = Duration.seconds(600)
     /// Whether the schema is brought up to date at start.

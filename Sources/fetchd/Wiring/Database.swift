@@ -41,6 +41,7 @@ struct Database: Sendable {
         }
         var configuration = Client.Configuration(connectionString: connectionString)
         configuration.connection.preparesStatements = settings.preparesStatements
+        configuration.maximumConnections = settings.databaseConnections
         configuration.directConnectionString = settings.directDatabaseURL
         if let statements = metrics?.histogram(.databaseStatementDuration) {
             configuration.connection.onStatement = { statements[$0].observe($1) }

@@ -84,7 +84,8 @@ private struct RunningNode {
         ProcessMetrics.report(to: metrics, descriptors: settings.descriptors.total)
         let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
         let uploads = try await FileUploadArea(directory: "\(settings.dataDirectory)/uploads")
-        let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
+        let webhooks = PostgresWebhookStore(
+            client: database.client, genericPlan: database.genericPlan, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
         let engineLoop = TaskLoop(name: "fetchd-engine")
         let loop = TransferLoop(engineLoop, descriptors: Self.descriptors(settings, metrics, logger))

@@ -102,6 +102,36 @@ extension PostgresWorkQueue {
         }
     }
 
+    @Test func `jobs that are asked for together are as each is by itself`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, queue) = (fixture.store(), fixture.queue())
+            let jobs = try (0..<5).map { _ in try NewJob.make() }
+            _ = try await store.enqueue(jobs)
+            for job in try await queue.claim(limit: 3) {
+                #expect(try await queue.settle(job, .make(body: .inline(Array("hello".utf8)))))
+            }
+            // Two of them have had an attempt more.
+            try await fixture.database.client.query(
+                """
+                INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state)
+                SELECT tenant_id, job_id, number + 1, node_id, started_at, finished_at, state
+                FROM attempts
+                ORDER BY job_id
+                LIMIT 2
+                """)
+            let asked = Set(jobs.map(\.id) + [Job.ID()])
+            let found = try await store.jobs([fixture.tenant: asked, .second: [jobs[0].id]])
+            #expect(Set(found.map(\.id)) == Set(jobs.map(\.id)) && found.count == 5)
+            for job in found {
+                let alone = try #require(try await store.job(job.id, of: fixture.tenant))
+                #expect(JSONWriter.object(job.write) == JSONWriter.object(alone.write))
+                #expect(job.attempts.map(\.number) == alone.attempts.map(\.number))
+            }
+            #expect(found.map(\.attempts.count).sorted() == [0, 0, 1, 2, 2])
+            #expect(try await store.jobs([:]).isEmpty)
+        }
+    }
+
     // Proves: REL-2.
     @Test func `two nodes never claim the same job`() async throws {
         try await StoreFixture.with { fixture in

@@ -112,9 +112,56 @@ import Testing
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(claimed.count == (isFailing ? 1 : 8))
-            // One that is over makes room, whichever node had it.
+            // One that is over makes room, and who has the others gets it.
             _ = try await store.settle(claimed[0], .delivered, .answered(204))
-            #expect(try await store.claimDeliveries(.init(slots: 32)).count == (isFailing ? 8 : 1))
+            let others = [endpoint.id: DeliveryRoom.Holding(count: claimed.count - 1, limit: 8)]
+            #expect(try await store.claimDeliveries(.init(slots: 32)).count == (isFailing ? 8 : 0))
+            let room = DeliveryRoom(slots: 32, endpoints: others)
+            #expect(try await store.claimDeliveries(room).count == (isFailing ? 0 : 1))
+        }
+    }
+
+    @Test func `one node alone has the next ones at hand, and another one gets what it has not`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(60, to: endpoint)
+            func claim(having count: Int) async throws -> [WebhookDelivery] {
+                try await store.claimDeliveries(
+                    .init(slots: 256, endpoints: [endpoint.id: .init(count: count, limit: 40)]))
+            }
+            let first = try await claim(having: 0)
+            #expect(first.count == 40)
+            #expect(try await claim(having: 40).isEmpty)
+            // A node that has none does not come between.
+            #expect(try await store.claimDeliveries(.init(slots: 256)).isEmpty)
+            for delivery in first.dropLast(3) { _ = try await store.settle(delivery, .delivered, .answered(204)) }
+            // Of three that the first one has left, the other one gets those up to eight.
+            let second = try await store.claimDeliveries(.init(slots: 256))
+            #expect(second.count == 5)
+            #expect(try await claim(having: 3).isEmpty)
+            for delivery in first.suffix(3) { _ = try await store.settle(delivery, .delivered, .answered(204)) }
+            #expect(try await claim(having: 5).count == 15)
+        }
+    }
+
+    @Test func `what is claimed has its endpoint, and none when that was removed or cannot be opened`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = try fixture.webhooks()
+            let endpoints = [try fixture.endpoint(), try fixture.endpoint(), try fixture.endpoint()]
+            for endpoint in endpoints {
+                try await store.add(endpoint)
+                try await fixture.addDeliveries(3, to: endpoint)
+            }
+            try await fixture.database.client.query("DELETE FROM webhook_endpoints WHERE id = \(endpoints[1].id)")
+            try await fixture.database.client.query(
+                "UPDATE webhook_endpoints SET sealed_secret = '' WHERE id = \(endpoints[2].id)")
+            let claimed = try await store.claimDeliveries(.init(slots: 64))
+            #expect(claimed.count == 9)
+            for delivery in claimed {
+                #expect(delivery.receiver?.id == (delivery.endpoint == endpoints[0].id ? endpoints[0].id : nil))
+                if let receiver = delivery.receiver { #expect(receiver.secret == endpoints[0].secret) }
+            }
         }
     }
 
@@ -125,13 +172,47 @@ import Testing
             try await fixture.addDeliveries(16, to: endpoint)
             async let first = store.claimDeliveries(.init(slots: 32))
             async let second = store.claimDeliveries(.init(slots: 32))
-            let claimed = try await first + second + store.claimDeliveries(.init(slots: 64, slotsPerEndpoint: 16))
+            let room = DeliveryRoom(
+                slots: 64, slotsPerEndpoint: 16, endpoints: [endpoint.id: .init(count: 8, limit: 16)])
+            let claimed = try await first + second + store.claimDeliveries(room)
             #expect(Set(claimed.map(\.id)).count == 16 && claimed.count == 16)
         }
     }
 }
 
 @Suite struct DeliveryStoreTests {
+    @Test func `outcomes of many kinds that come together are stored together, each as it is`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(40, to: endpoint)
+            let claimed = try await store.claimDeliveries(.init(slots: 256, slotsPerEndpoint: 40))
+            #expect(claimed.count == 40)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (number, delivery) in claimed.enumerated() {
+                    group.addTask {
+                        switch number % 4 {
+                        case 0: _ = try await store.settle(delivery, .delivered, .answered(204))
+                        case 1: _ = try await store.settle(delivery, .again(after: .seconds(300)), .unanswered)
+                        case 2: _ = try await store.settle(delivery, .abandoned, .answered(500))
+                        default: try await store.release([delivery])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for (number, delivery) in claimed.enumerated() {
+                let stored = try #require(try await store.delivery(delivery.id, of: fixture.tenant))
+                let isUnsent = number % 4 == 3
+                #expect(stored.state == [.delivered, .pending, .abandoned, .pending][number % 4])
+                #expect(stored.lastStatus == [204, nil, 500, nil][number % 4])
+                #expect(stored.delivery.attempts == (isUnsent ? 0 : 1) && stored.attempts.count == (isUnsent ? 0 : 1))
+                #expect((stored.lastAttemptAt == nil) == isUnsent)
+                #expect((stored.nextAttemptAt > .now.advanced(by: .seconds(200))) == (number % 4 == 1))
+            }
+        }
+    }
+
     @Test func `every attempt is kept, with what was sent and what came back`() async throws {
         try await StoreFixture.with { fixture in
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())

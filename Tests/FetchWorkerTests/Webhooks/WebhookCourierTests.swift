@@ -187,6 +187,70 @@ import Testing
         #expect(receiver.load.most <= 3 && receiver.load.all == 12)
     }
 
+    @Test func `the events of a job come in their order, however many of others are under way`() async throws {
+        let told = Mutex<[String]>([])
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                _ = try connection.receive(length)
+                let id = head.firstMatch(of: /(?i)webhook-id: (\S+)/).map { String($0.output.1) } ?? ""
+                told.withLock { $0.append(id) }
+                try connection.send("HTTP/1.1 204 X\r\n\r\n")
+            }
+        }
+        let url = try URLRecord("http://127.0.0.1:\(origin.port)/hook")
+        let endpoint = WebhookEndpoint(tenant: .first, url: url, events: [.jobRedirected], createdAt: clock.date)
+        try await store.add(endpoint)
+        let jobs = (0..<20).map { _ in Job.ID() }
+        let events = (1...5).flatMap { number in
+            jobs.compactMap { job in
+                let position = JobEvent.Position(attempt: 1, number: number)
+                let event = JobEvent(position: position, name: .redirected, data: RawJSON(Array("{}".utf8)))
+                return RunEvent(event, of: job, in: nil, tenant: .first, to: endpoint.id)
+            }
+        }
+        try await store.add(events)
+        try await run(courier()) {
+            for event in events { try await until { try await delivery(event.id).state == .delivered } }
+        }
+        let order = told.withLock { $0 }
+        #expect(order.count == events.count)
+        for job in jobs {
+            let ids = Set(events.filter { $0.job == job }.map(\.id.description))
+            #expect(order.filter { ids.contains($0) } == events.filter { $0.job == job }.map(\.id.description))
+        }
+    }
+
+    @Test func `an endpoint that hangs has what it is sent at once, and holds up no other`() async throws {
+        let gate = Gate()
+        let (hanging, prompt) = (try Receiver(204, after: gate), try Receiver(204))
+        let held = try await add(40, to: endpoint(hanging))
+        let ids = try await add(200, to: endpoint(prompt))
+        try await run(courier()) {
+            for id in ids { try await until { try await delivery(id).state == .delivered } }
+            // None of those that hang had to end first.
+            #expect(hanging.load.all == 8 && prompt.load.all == 200)
+            gate.open()
+            for id in held { try await until { try await delivery(id).state == .delivered } }
+        }
+        #expect(hanging.load.most == 8 && hanging.load.all == 40)
+        #expect(prompt.load.most <= 8)
+    }
+
+    @Test func `what is claimed ahead is given back when the endpoint takes one no more`() async throws {
+        let receiver = try Receiver(204, 204, 204, 204, 500)
+        var configuration = WebhookCourier.Configuration()
+        configuration.concurrencyPerEndpoint = 1
+        let ids = try await add(40, to: endpoint(receiver))
+        try await run(courier(configuration)) {
+            try await until { receiver.load.all >= 5 }
+            // One at a time from then on: each that fails waits for its next attempt.
+            for id in ids { try await until { try await delivery(id).attempts.count == 1 } }
+        }
+        #expect(receiver.load.most == 1 && receiver.load.all == 40)
+        for id in ids { #expect(try await delivery(id).attempts.map(\.number) == [1]) }
+    }
+
     @Test func `what a stop cuts short is no failure of the receiver, and is sent again when its claim is over`()
         async throws
     {

@@ -45,10 +45,13 @@ package enum DeliveryQueueContract {
         }
 
         fileprivate func claim(
-            _ slots: Int = 100, perEndpoint: Int = 8
+            _ slots: Int = 100, perEndpoint: Int = 8,
+            having endpoints: [WebhookEndpoint.ID: DeliveryRoom.Holding] = [:]
         ) async throws -> [WebhookDelivery] {
-            try await queue.claimDeliveries(DeliveryRoom(slots: slots, slotsPerEndpoint: perEndpoint))
-                .sorted { $0.id < $1.id }
+            try await queue.claimDeliveries(
+                DeliveryRoom(slots: slots, slotsPerEndpoint: perEndpoint, endpoints: endpoints)
+            )
+            .sorted { $0.id < $1.id }
         }
 
         fileprivate func claimOne() async throws -> WebhookDelivery {
@@ -118,10 +121,47 @@ package enum DeliveryQueueContract {
             let first = try await subject.claim(perEndpoint: 3)
             let second = try await subject.claim(perEndpoint: 3)
             try await subject.settle(first.first { $0.endpoint == busy.id } ?? first[0], .delivered, status: 204)
-            let third = try await subject.claim(perEndpoint: 3)
+            let third = try await subject.claim(perEndpoint: 3, having: [busy.id: .init(count: 2, limit: 3)])
             return compare("busy", first.count { $0.endpoint == busy.id }, 3)
                 + compare("quiet", first.count { $0.endpoint == quiet.id }, 1)
                 + compare("second", second.count, 0) + compare("third", third.map(\.endpoint), [busy.id])
+        },
+        Clause("a node that alone has some of an endpoint has as many as it may") { subject in
+            let endpoint = try await subject.endpoint()
+            try await subject.add(12, to: endpoint)
+            let first = try await subject.claim(perEndpoint: 4, having: [endpoint.id: .init(count: 0, limit: 7)])
+            let other = try await subject.claim(perEndpoint: 4)
+            for delivery in first[..<6] { try await subject.settle(delivery, .delivered, status: 204) }
+            let shared = try await subject.claim(perEndpoint: 4)
+            let left = try await subject.claim(perEndpoint: 4, having: [endpoint.id: .init(count: 1, limit: 7)])
+            return compare("first", first.count, 7) + compare("other", other.count, 0)
+                + compare("shared", shared.count, 3) + compare("left", left.count, 0)
+        },
+        Clause("what is given back is due at once, as if nobody had claimed it") { subject in
+            let ids = try await subject.add(to: subject.endpoint())
+            let first = try await subject.claim()
+            try await subject.queue.release(first)
+            let given = try await subject.store.delivery(ids[0], of: subject.tenant)
+            let again = try await subject.claim()
+            try await subject.settle(again[0], .again(after: .zero), status: 500)
+            let failed = try await subject.claimOne()
+            try await subject.queue.release([failed])
+            // Whoever has lost a claim gives nothing back.
+            try await subject.queue.release(first)
+            let last = try await subject.store.delivery(ids[0], of: subject.tenant)
+            return compare("state", given?.state, .pending) + compare("sent", given?.lastAttemptAt, nil)
+                + compare("again", again.map(\.id), ids) + compare("attempts", again.map(\.attempts), [0])
+                + compare("failed", failed.attempts, 1) + compare("last", last?.delivery.attempts, 1)
+                + compare("status", last?.lastStatus, 500)
+        },
+        Clause("what is claimed has its endpoint, and the events that lists can be asked for") { subject in
+            let endpoint = try await subject.endpoint()
+            try await subject.add(to: endpoint)
+            let claimed = try await subject.claimOne()
+            return compare("endpoint", claimed.receiver?.id, endpoint.id)
+                + compare("url", claimed.receiver?.url, endpoint.url)
+                + compare("events", try await subject.queue.events(of: endpoint.id, subject.tenant), endpoint.events)
+                + compare("none", try await subject.queue.events(of: .init(), subject.tenant), [])
         },
         Clause("no more are claimed than there are slots, and always one") { subject in
             for _ in 0..<4 { try await subject.add(4, to: subject.endpoint()) }
