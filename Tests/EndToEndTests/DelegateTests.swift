@@ -398,17 +398,27 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    /// A reply that is no answer, and what is told of it, which names it: its text may be long.
+    struct WrongReply: Sendable, CustomTestStringConvertible {
+        let text: String
+        let fault: String
+        var testDescription: String { fault }
+    }
+
     @Test(arguments: [
-        (reply("hush {"), "is not JSON"), (reply(#"{"answer": "allow"}"#), "no answer"),
-        (reply(#"{"answer": "follow", "request": {"url": "http://10.0.0.1/hush"}}"#), "not allowed"),
-        ("HTTP/1.1 302 Found\r\nLocation: /hush\r\nContent-Length: 0\r\n\r\n", "status 302"),
-        ("HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\nhush", "status 400"),
-        (reply(String(repeating: " ", count: 10 << 20)), "more than 65536 bytes"),
+        WrongReply(text: reply("hush {"), fault: "is not JSON"),
+        WrongReply(text: reply(#"{"answer": "allow"}"#), fault: "no answer"),
+        WrongReply(
+            text: reply(#"{"answer": "follow", "request": {"url": "http://10.0.0.1/hush"}}"#), fault: "not allowed"),
+        WrongReply(
+            text: "HTTP/1.1 302 Found\r\nLocation: /hush\r\nContent-Length: 0\r\n\r\n", fault: "status 302"),
+        WrongReply(text: "HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\nhush", fault: "status 400"),
+        WrongReply(text: reply(String(repeating: " ", count: 10 << 20)), fault: "more than 65536 bytes"),
     ])
-    func `a reply that is no answer is told and never repeated, and the API has its time`(
-        _ wrong: String, _ fault: String
-    ) async throws {
-        try await ask([wrong]) { service, id, receiver, _ in
+    func `a reply that is no answer is told and never repeated, and the API has its time`(_ wrong: WrongReply)
+        async throws
+    {
+        try await ask([wrong.text]) { service, id, receiver, _ in
             _ = try await receiver.next()
             let question = try await service.question(of: id)
             let path = "/v1/questions/\(try #require(member(question, "id", as: String.self)))"
@@ -417,7 +427,7 @@ private func redirecting() async throws -> LoopbackServer {
                 text = member(try await service.request(.get, path).json, "fault") ?? ""
                 return !text.isEmpty
             }
-            #expect(text.contains(fault) && !text.contains("hush"), "\(text)")
+            #expect(text.contains(wrong.fault) && !text.contains("hush"), "\(text)")
             #expect(try await service.answer(question, #""follow""#).status == 200)
             #expect(member(try await service.end(of: id), "response", "status") == 200)
             #expect(!service.logged.contains("hush"))

@@ -4,13 +4,17 @@ package struct NeverHappened: Error {}
 /// Waits until a condition holds: a minute at most, and no longer than the test may take.
 ///
 /// For conditions that no event announces; a loop without a bound would hold up all tests when it fails. The pauses
-/// between its looks become longer, up to 20 ms, so that the processor is free for the work that is waited for.
+/// between its looks become longer, up to 20 ms, or three times as long as a look takes where that is more: the processor
+/// is to be free for the work that is waited for.
 package func until(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
-    var pause = Duration.milliseconds(1)
+    let clock = ContinuousClock()
+    var (start, pause) = (clock.now, Duration.milliseconds(1))
+    let deadline = start.advanced(by: .seconds(60))
     while try await !condition() {
-        guard ContinuousClock.now < deadline else { throw NeverHappened() }
-        try await Task.sleep(for: pause)
+        let end = clock.now
+        guard end < deadline else { throw NeverHappened() }
+        try await Task.sleep(for: max(pause, min((end - start) * 3, .milliseconds(200))))
         pause = min(pause * 2, .milliseconds(20))
+        start = clock.now
     }
 }

@@ -43,7 +43,7 @@ import Testing
 
     @Test func `a job whose answer is cut shows the head that came`() async throws {
         let rig = try SharedService.current
-        let play = rig.stage.play("HTTP/1.1 203 Cut\r\nX-Head: came\r\nContent-Length: 9\r\n\r\npart")
+        let play = rig.stage.cut("HTTP/1.1 203 Cut\r\nX-Head: came\r\nContent-Length: 9\r\n\r\npart")
         for kind in ["data", "download"] {
             let job = try await rig.fetch(
                 play.url(kind), configuration: #""retry": {"maximumAttempts": 1}"#, more: #""kind": "\#(kind)""#)

@@ -104,7 +104,7 @@ extension LoopbackServer {
             """
     }
 
-    /// The lines of httpd's access log, once it has written so many.
+    /// The lines of the access log of httpd or nginx, once it has written so many.
     ///
     /// It writes them after its answers, and nobody tells when.
     package func accessLog(_ count: Int) async throws -> [String] {

@@ -1,3 +1,5 @@
+import FetchEngine
+import Foundation
 import Glibc
 
 extension LoopbackServer {
@@ -34,5 +36,16 @@ extension LoopbackServer {
         return try await LoopbackServer(
             in: directory, port: port, log: "error.log",
             [installed("nginx") ?? "nginx", "-p", directory.path, "-c", directory.file("nginx.conf")])
+    }
+
+    /// The lines that nginx with TLS has logged of requests that came by TLS.
+    ///
+    /// It writes a line after its response, and tells nobody when: one without TLS, which it refuses, comes last.
+    package func requestsByTLS() async throws -> [String] {
+        let path = "/\(UUID())"
+        let request = Request(url: try URLRecord("http://127.0.0.1:\(port)\(path)"))
+        _ = try await Session(configuration: SessionConfiguration()).data(for: request)
+        try await until { directory.text(of: "access.log").contains(" GET \(path) ") }
+        return directory.text(of: "access.log").split(separator: "\n").map(String.init).filter { $0.contains(" TLSv") }
     }
 }
