@@ -2092,6 +2092,22 @@ CREATE TABLE public.webhook_attempts (
     delivery_id uuid NOT NULL,
     number smallint NOT NULL,
     started_at timestamp with time zone NOT NULL,
+CREATE TABLE public.token_revocations (
+    id uuid NOT NULL,
+    token text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    revoked_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT token_revocations_of_one_kind CHECK (((token IS NULL) <> (subject IS NULL)))
+);
+
+COMMENT ON TABLE public.token_revocations IS 'JSON Web Tokens that are refused although they have not expired. Rows stay until an operator takes them back';
+
+COMMENT ON COLUMN public.token_revocations.token IS 'The jti of the one token that is refused; null: those of a subject are';
+
+COMMENT ON COLUMN public.token_revocations.subject IS 'The sub of the tokens that are refused; null: one token is';
+
+COMMENT ON COLUMN public.token_revocations.revoked_at IS 'Tokens of the subject that were issued later are taken';
+
     duration interval NOT NULL,
     url text NOT NULL,
     request_headers json NOT NULL,
@@ -2377,6 +2393,15 @@ COMMENT ON INDEX public.audit_entries_id IS 'audit.list, for all tenants';
 CREATE UNIQUE INDEX audit_entries_sequence ON public.audit_entries USING btree (tenant_id, sequence) WHERE (sequence IS NOT NULL);
 
 COMMENT ON INDEX public.audit_entries_sequence IS 'audit.chain; remove_audit_entries';
+
+ALTER TABLE ONLY public.token_revocations
+    ADD CONSTRAINT token_revocations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.token_revocations
+    ADD CONSTRAINT token_revocations_subject_key UNIQUE (subject);
+
+ALTER TABLE ONLY public.token_revocations
+    ADD CONSTRAINT token_revocations_token_key UNIQUE (token);
 
 CREATE INDEX audit_entries_waiting ON public.audit_entries USING btree (tenant_id, id) WHERE (sequence IS NULL);
 

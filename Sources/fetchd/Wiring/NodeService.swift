@@ -237,6 +237,7 @@ private struct RunningNode {
                 issuerKeys: issuerKeys.text,
                 askProvider: IdentityProviderClient(settings: settings, makeSession: makeSession).ask,
                 signIns: PostgresSignInStore(client: database.client, ring: ring),
+                tokenRevocations: PostgresTokenRevocationStore(client: database.client),
                 tenants: tenants,
                 tenantLimits: tenantLimits,
                 traffic: traffic,
