@@ -249,6 +249,16 @@ extension Settings {
             "audit.syslog", \.auditSyslog, .syslog, default: "none",
             "A syslog daemon that gets every entry of the audit log, one JSON text a message."),
     ]
+        Setting(
+            "audit.syslog.issuers", \.auditSyslogFiles.issuers, .absolutePath, default: "the system's",
+            "A file with the issuers of its certificate, in PEM, for tls://; read again for each batch, as the next two."
+        ),
+        Setting(
+            "audit.syslog.certificate", \.auditSyslogFiles.certificate, .absolutePath, default: "none",
+            "A file with the certificate that it is shown when it asks, and its issuers', in PEM."),
+        Setting(
+            "audit.syslog.key", \.auditSyslogFiles.key, .absolutePath, default: "none",
+            "The file of its private key, in PEM, which not every user may read."),
 
     private static let webhooks: [Setting] = [
         Setting(

@@ -72,6 +72,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var auditSyslog: SyslogAddress?
     /// The limits of tenants that have none of their own.
     ///
+    /// For an address with TLS.
+    var auditSyslogFiles = SyslogTLS()
     /// The request rate is more than a tenant gets answered by two processors, so that it bounds a flood of requests
     /// that cost little, and no client that has work.
     var tenantLimits: TenantLimits = [
@@ -209,6 +211,13 @@ struct Settings: Sendable, CustomStringConvertible {
         }
         guard objectStore.isComplete else {
             throw Failure(
+        guard (auditSyslogFiles.certificate == nil) == (auditSyslogFiles.key == nil) else {
+            throw Failure("AUDIT_SYSLOG_CERTIFICATE", "it needs AUDIT_SYSLOG_KEY beside it, and that needs it")
+        }
+        if case .tls? = auditSyslog {
+        } else if auditSyslogFiles != SyslogTLS() {
+            throw Failure("AUDIT_SYSLOG", "must begin with tls:// for what AUDIT_SYSLOG_ISSUERS and its like say")
+        }
                 "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
         }
         guard tokens.isComplete else {
@@ -264,7 +273,7 @@ struct Settings: Sendable, CustomStringConvertible {
     /// Where entries of the audit log go beside the database.
     var auditSinks: [any AuditSink] {
         let sinks: [(any AuditSink)?] = [
-            auditFile.map { AuditFile(path: $0) }, auditSyslog.map { AuditSyslog($0) },
+            auditFile.map { AuditFile(path: $0) }, auditSyslog.map { AuditSyslog($0, files: auditSyslogFiles) },
         ]
         return sinks.compactMap(\.self)
     }
