@@ -91,6 +91,7 @@ struct Examination: Sendable {
         let open = [
             settings.opensMetadata ? "GUARD_ALLOW_METADATA" : nil,
             settings.opensLoopback ? "GUARD_ALLOW_LOOPBACK" : nil,
+            settings.opensProxies ? "GUARD_ALLOW_PROXIES" : nil,
             settings.guardAllow.map { "GUARD_ALLOW=\($0)" },
         ].compactMap(\.self)
         guard !open.isEmpty else { return Finding(.good, "guard", "jobs and webhooks reach public addresses only") }

@@ -312,6 +312,9 @@ extension Settings {
             "guard.allowMetadata", \.opensMetadata, .bool,
             "Whether they may reach the addresses at which clouds tell a machine its credentials."),
         Setting(
+        Setting(
+            "guard.allowProxies", \.opensProxies, .bool,
+            "Whether jobs may use any public proxy; else those that GUARD_ALLOW opens."),
             "guard.nat64.prefixes", \.nat64Prefixes,
             .text("a list of IPv6 blocks of 32, 40, 48, 56, 64 or 96 bits, such as 64:ff9b::/96"), default: "none",
             "Networks that translate to IPv4, whose addresses are judged by the IPv4 address inside (RFC 6052)."),

@@ -52,6 +52,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var opensLoopback = false
     /// ``TargetPolicy/opensMetadata``.
     var opensMetadata = false
+    /// ``TargetPolicy/opensProxies``.
+    var opensProxies = false
     /// ``TargetPolicy/nat64Prefixes``, as they were written.
     var nat64Prefixes: String?
     /// ``TargetPolicy/nodeAddresses``, as they were written.
@@ -233,6 +235,7 @@ struct Settings: Sendable, CustomStringConvertible {
         policy.opensFTP = server.schemes.allowsFTP
         policy.opensLoopback = opensLoopback
         policy.opensMetadata = opensMetadata
+        policy.opensProxies = opensProxies
         for rule in Self.words(guardAllow) {
             do { try policy.allow(rule) } catch {
                 throw Failure("GUARD_ALLOW", "\"\(rule)\" is not a rule: \(error)")

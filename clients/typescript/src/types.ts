@@ -1093,7 +1093,10 @@ export interface LoadConfiguration {
     /** What is attached to the answers that are stored. */
     userInfo?: Record<string, string>;
   };
-  /** The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). */
+  /**
+   * The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails
+   * with `proxyForbidden` when the operator does not allow its proxy.
+   */
   proxy?: {
     /** How the proxy is spoken to, its host and its port; without user name and password. */
     url?: string;

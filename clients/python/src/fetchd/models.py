@@ -893,7 +893,8 @@ class LoadConfigurationCache(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadConfigurationProxy(Model):
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`)."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails with
+    `proxyForbidden` when the operator does not allow its proxy."""
 
     url: str | None = None
     """How the proxy is spoken to, its host and its port; without user name and password."""
@@ -1070,7 +1071,8 @@ class LoadConfiguration(Model):
     cache: LoadConfigurationCache | None = None
     """Which answers are stored, and which stored ones are used."""
     proxy: LoadConfigurationProxy | None = None
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`)."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails
+    with `proxyForbidden` when the operator does not allow its proxy."""
     tls: LoadConfigurationTls | None = None
     """Which versions of TLS are used."""
     timeouts: LoadConfigurationTimeouts | None = None
