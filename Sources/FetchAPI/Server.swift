@@ -245,7 +245,7 @@ package struct Server: Service {
             authorization: Authorization(jobs: ports.jobs),
             streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
             connections: connections,
-            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
+            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic, catalog: ports.catalog),
             readiness: ports.readiness,
             audit: ports.audit,
             uses: DailyUses(audit: ports.audit),

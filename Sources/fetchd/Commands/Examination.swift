@@ -105,8 +105,8 @@ struct Examination: Sendable {
         let files = [
             ("master keys", settings.masterKeys == nil ? "\(settings.dataDirectory)/master.keys" : nil),
             ("key of the certificate", settings.tlsKey),
-        ]
             ("key for syslog", settings.auditSyslogFiles.key),
+        ]
         return files.compactMap { name, path in
             guard let path, let status = FileStatus(path: path) else { return nil }
             guard status.isOpenToAll else { return Finding(.good, name, path) }

@@ -72,10 +72,10 @@ struct Settings: Sendable, CustomStringConvertible {
     var auditFile: String?
     /// The syslog daemon that gets them; nil for none.
     var auditSyslog: SyslogAddress?
-    /// The limits of tenants that have none of their own.
-    ///
     /// For an address with TLS.
     var auditSyslogFiles = SyslogTLS()
+    /// The limits of tenants that have none of their own.
+    ///
     /// The request rate is more than a tenant gets answered by two processors, so that it bounds a flood of requests
     /// that cost little, and no client that has work.
     var tenantLimits: TenantLimits = [
@@ -211,8 +211,6 @@ struct Settings: Sendable, CustomStringConvertible {
         guard tlsClientIssuers == nil || tlsCertificate != nil else {
             throw Failure("SERVER_TLS_CLIENT_ISSUERS", "it needs SERVER_TLS_CERTIFICATE")
         }
-        guard objectStore.isComplete else {
-            throw Failure(
         guard (auditSyslogFiles.certificate == nil) == (auditSyslogFiles.key == nil) else {
             throw Failure("AUDIT_SYSLOG_CERTIFICATE", "it needs AUDIT_SYSLOG_KEY beside it, and that needs it")
         }
@@ -220,6 +218,8 @@ struct Settings: Sendable, CustomStringConvertible {
         } else if auditSyslogFiles != SyslogTLS() {
             throw Failure("AUDIT_SYSLOG", "must begin with tls:// for what AUDIT_SYSLOG_ISSUERS and its like say")
         }
+        guard objectStore.isComplete else {
+            throw Failure(
                 "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
         }
         guard tokens.isComplete else {

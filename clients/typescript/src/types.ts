@@ -635,7 +635,10 @@ export interface TenantUsage {
   sessions: UsageCount;
   /** Questions that wait for an answer. */
   openQuestions: UsageCount;
-  /** Bytes of blobs, which are what the tenant has uploaded and the files of its downloads. */
+  /**
+   * Bytes of what the tenant has uploaded, of the files of its downloads, and of the bodies that are kept with its
+   * jobs.
+   */
   storedBytes: UsageCount;
   /** Heads and bodies of requests and responses that jobs have moved since the day of UTC began. */
   bytesOfDay: {

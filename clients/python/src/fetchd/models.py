@@ -547,7 +547,8 @@ class TenantUsage(Model):
     open_questions: UsageCount
     """Questions that wait for an answer."""
     stored_bytes: UsageCount
-    """Bytes of blobs, which are what the tenant has uploaded and the files of its downloads."""
+    """Bytes of what the tenant has uploaded, of the files of its downloads, and of the bodies that are kept with its
+    jobs."""
     bytes_of_day: TenantUsageBytesOfDay
     """Heads and bodies of requests and responses that jobs have moved since the day of UTC began."""
     bytes_per_second: UsageMaximum
