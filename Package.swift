@@ -105,7 +105,7 @@ let package = Package(
         .target(
             name: "FetchStorage",
             dependencies: [
-                "FetchJobs", "FetchEngine", "FetchRuntime", "Postgres",
+                "COpenSSL", "FetchJobs", "FetchEngine", "FetchRuntime", "Postgres",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -736,6 +736,14 @@ BEGIN
         INTO is_needed
         USING earliest_id(target.starts_at), earliest_id(target.ends_at), retention;
     IF is_needed THEN RETURN false; END IF;
+    EXECUTE format(
+        'INSERT INTO kept_bodies (tenant_id, node_id, bytes)
+        SELECT tenant_id, ''00000000-0000-0000-0000-000000000000'', -sum(body_bytes)
+        FROM results_%s
+        WHERE body_bytes > 0 AND file IS NULL
+        GROUP BY tenant_id
+        ORDER BY tenant_id
+        ON CONFLICT (tenant_id, node_id) DO UPDATE SET bytes = kept_bodies.bytes + excluded.bytes', target.name);
     EXECUTE format('DROP TABLE jobs_%1$s, results_%1$s, attempts_%1$s', target.name);
     DELETE FROM job_partitions r WHERE r.name = target.name;
     RETURN true;
@@ -1416,6 +1424,19 @@ CREATE TABLE public.jobs_default (
     group_id uuid
 );
 
+CREATE TABLE public.kept_bodies (
+    tenant_id bigint NOT NULL,
+    node_id uuid NOT NULL,
+    bytes bigint NOT NULL
+)
+WITH (fillfactor='10');
+
+COMMENT ON TABLE public.kept_bodies IS 'How many bytes the bodies of final jobs have that are kept with them; files of downloads are blobs, and count there. The sum of a tenant''s rows is exact: what stores or removes bodies adds here in the same statement. Nodes add to rows of their own, one for each statement and tenant, so none waits for another';
+
+COMMENT ON COLUMN public.kept_bodies.node_id IS 'All zero: what nodes have added that are gone, and what went with partitions';
+
+COMMENT ON COLUMN public.kept_bodies.bytes IS 'Less than 0 where a node has removed more than it has stored';
+
 CREATE TABLE public.limiter_starts (
     tenant_id bigint NOT NULL,
     kind text NOT NULL,
@@ -2071,6 +2092,22 @@ ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.token_revocations (
+    id uuid NOT NULL,
+    token text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    revoked_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT token_revocations_of_one_kind CHECK (((token IS NULL) <> (subject IS NULL)))
+);
+
+COMMENT ON TABLE public.token_revocations IS 'JSON Web Tokens that are refused although they have not expired. Rows stay until an operator takes them back';
+
+COMMENT ON COLUMN public.token_revocations.token IS 'The jti of the one token that is refused; null: those of a subject are';
+
+COMMENT ON COLUMN public.token_revocations.subject IS 'The sub of the tokens that are refused; null: one token is';
+
+COMMENT ON COLUMN public.token_revocations.revoked_at IS 'Tokens of the subject that were issued later are taken';
+
 CREATE TABLE public.traffic (
     tenant_id bigint NOT NULL,
     day date NOT NULL,
@@ -2308,6 +2345,9 @@ ALTER TABLE ONLY public.jobs
 ALTER TABLE ONLY public.jobs_default
     ADD CONSTRAINT jobs_default_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY public.kept_bodies
+    ADD CONSTRAINT kept_bodies_pkey PRIMARY KEY (tenant_id, node_id);
+
 ALTER TABLE ONLY public.limiter_starts
     ADD CONSTRAINT limiter_starts_pkey PRIMARY KEY (tenant_id, kind, key, started_at, job_id);
 
@@ -2364,6 +2404,15 @@ ALTER TABLE ONLY public.tenants
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.token_revocations
+    ADD CONSTRAINT token_revocations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.token_revocations
+    ADD CONSTRAINT token_revocations_subject_key UNIQUE (subject);
+
+ALTER TABLE ONLY public.token_revocations
+    ADD CONSTRAINT token_revocations_token_key UNIQUE (token);
 
 ALTER TABLE ONLY public.traffic
     ADD CONSTRAINT traffic_pkey PRIMARY KEY (tenant_id, day, node_id);
@@ -2781,6 +2830,8 @@ ALTER TABLE public.job_counts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.kept_bodies ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.limiter_starts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.limiters ENABLE ROW LEVEL SECURITY;
@@ -2826,6 +2877,8 @@ CREATE POLICY of_all ON public.idempotency_keys TO fetchd_service, fetchd_reader
 CREATE POLICY of_all ON public.job_counts TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.jobs TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.kept_bodies TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.limiter_starts TO fetchd_service, fetchd_reader USING (true);
 
@@ -2900,6 +2953,8 @@ CREATE POLICY of_tenant ON public.idempotency_keys TO fetchd_tenant USING ((tena
 CREATE POLICY of_tenant ON public.job_counts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.jobs TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.kept_bodies TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.limiter_starts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 

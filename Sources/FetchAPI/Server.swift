@@ -71,6 +71,7 @@ package struct Server: Service {
         package let issuerKeys: @Sendable () async throws -> [UInt8]
         /// Asks the provider of ``Configuration/openID``.
         package let askProvider: ProviderClient
+        package let tokenRevocations: any TokenRevocationStore
         package let signIns: any SignInStore
         package let tenants: any TenantStore
         package let tenantLimits: KnownTenantLimits
@@ -121,6 +122,7 @@ package struct Server: Service {
             keys: any KeyStore,
             issuerKeys: @escaping @Sendable () async throws -> [UInt8],
             askProvider: @escaping ProviderClient,
+            tokenRevocations: any TokenRevocationStore,
             signIns: any SignInStore,
             tenants: any TenantStore,
             tenantLimits: KnownTenantLimits,
@@ -166,6 +168,7 @@ package struct Server: Service {
             self.keys = keys
             self.issuerKeys = issuerKeys
             self.askProvider = askProvider
+            self.tokenRevocations = tokenRevocations
             self.signIns = signIns
             self.tenants = tenants
             self.tenantLimits = tenantLimits
@@ -231,7 +234,7 @@ package struct Server: Service {
             TokenAuthenticator(
                 policy: policy,
                 keys: KnownIssuerKeys(interval: policy.refreshInterval, logger: logger, load: ports.issuerKeys),
-                tenants: ports.tenants, metrics: ports.metrics)
+                tenants: ports.tenants, revocations: ports.tokenRevocations, metrics: ports.metrics)
         }
         provider = configuration.openID.map { IdentityProvider($0, logger: logger, ask: ports.askProvider) }
         let authenticator = Authenticator(
@@ -249,7 +252,7 @@ package struct Server: Service {
             authorization: Authorization(jobs: ports.jobs),
             streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
             connections: connections,
-            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
+            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic, catalog: ports.catalog),
             readiness: ports.readiness,
             audit: ports.audit,
             uses: DailyUses(audit: ports.audit),

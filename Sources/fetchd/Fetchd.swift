@@ -25,6 +25,7 @@ struct Fetchd: AsyncParsableCommand {
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
             QueueCommand.self, EgressCommand.self, GuardCommand.self, AuditCommand.self, DatabaseCommand.self,
             ConfigCommand.self, DoctorCommand.self, WebhooksCommand.self, DashboardCommand.self,
+            TokensCommand.self,
             CompletionsCommand.self, ManCommand.self, SupervisePostgresCommand.self,
         ],
         groupedSubcommands: [

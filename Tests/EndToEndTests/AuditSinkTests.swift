@@ -74,4 +74,35 @@ import Testing
             withExtendedLifetime(daemon) {}
         }
     }
+
+    @Test(.enabled(if: LoopbackServer.rsyslogdTLS != nil))
+    func `syslog by TLS gets all, and a start without usable files says which`() async throws {
+        let directory = try TemporaryDirectory()
+        let authority = try await TestAuthority()
+        let (server, client) = (try await authority.issue("server"), try await authority.issue("client"))
+        let port = try LoopbackServer.freePort()
+        let daemon = try await LoopbackServer.rsyslogd(in: directory, port: port, server, of: authority)
+        let settings = [
+            "AUDIT_SYSLOG": "tls://localhost:\(port)", "AUDIT_SYSLOG_ISSUERS": authority.certificatePath,
+            "AUDIT_SYSLOG_CERTIFICATE": client.certificatePath, "AUDIT_SYSLOG_KEY": client.keyPath,
+        ]
+        try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
+            let key = try await place.key()
+            let open = try await ProgramEnd.of(["serve"], place.environment)
+            #expect(open.status == 78 && open.errors.contains("AUDIT_SYSLOG_KEY: "), "\(open.errors)")
+            #expect(chmod(client.keyPath, 0o600) == 0)
+            for (name, value) in [
+                ("AUDIT_SYSLOG_ISSUERS", "/nowhere"), ("AUDIT_SYSLOG_CERTIFICATE", client.keyPath),
+            ] {
+                let environment = place.environment.merging([name: value]) { $1 }
+                let end = try await ProgramEnd.of(["serve"], environment)
+                #expect(end.status == 78 && end.errors.contains("\(name): \(value)"), "\(end.errors)")
+            }
+            let service = try await ServiceProcess.start(place, key: key)
+            try await act(20, service)
+            try await until { sequences(directory.text(of: LoopbackServer.syslogFile)).count == 20 }
+            #expect(try await service.stop() == 0)
+        }
+        withExtendedLifetime(daemon) {}
+    }
 }

@@ -126,6 +126,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-21.
     @Test func `a redirect leads to no denied host, and no connection that was made before is used`() async throws {
         let target = try WireOrigin(playing: Self.answer)
         let origin = try WireOrigin(

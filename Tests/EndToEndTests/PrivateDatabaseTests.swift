@@ -1,4 +1,5 @@
 import FetchEngine
+import FetchJobs
 import FetchStorage
 import Foundation
 import Glibc
@@ -87,6 +88,59 @@ struct PrivateDatabaseTests {
             return try await !Self.text("SELECT name FROM job_partitions", on: connection).isEmpty
         }
         await connection.close()
+    }
+
+    // Proves: SEC-41.
+    @Test
+    func `in the role of the service, which owns nothing, a statement that names no tenant sees one tenant alone`()
+        async throws
+    {
+        let place = try SharedService.current.place
+        let socket = try #require(try Self.socketDirectory(place))
+        let client = Client(
+            .init(connectionString: "host='\(socket)' user=fetchd_service dbname=fetchd"), loop: TestDatabase.loop,
+            logger: TestDatabase.logger)
+        let tenants = try await client.query(
+            """
+            WITH made AS (
+                INSERT INTO tenants (name) SELECT 'walled ' || n FROM generate_series(1, 2) AS n RETURNING id
+            ), stored AS (
+                INSERT INTO groups (tenant_id, id, spec, created_at) SELECT id, gen_random_uuid(), '{}', now() FROM made
+            ), queued AS (
+                INSERT INTO queue (tenant_id, job_id, rank, suspended) SELECT id, gen_random_uuid(), 1, true FROM made
+            )
+            SELECT id FROM made
+            """
+        ).map { try $0.decode(Tenant.ID.self, at: 0) }
+        for tenant in tenants {
+            let scoped = client.of(tenant)
+            let owned: [(column: Query, table: Query)] = [
+                ("tenant_id", "groups"), ("tenant_id", "queue"), ("id", "tenants"),
+            ]
+            for (column, table) in owned {
+                let rows = try await scoped.query("SELECT \(column) FROM \(table)")
+                #expect(try rows.map { try $0.decode(Tenant.ID.self, at: 0) } == [tenant])
+            }
+            #expect(try await scoped.query("UPDATE groups SET spec = spec").affected == 1)
+            await #expect(throws: PostgresError.self) {
+                try await scoped.transaction { connection in
+                    try await connection.query("SELECT set_config('row_security', 'off', true)")
+                    try await connection.query("SELECT FROM groups")
+                }
+            }
+        }
+        #expect(try await client.of(tenants[0]).query("DELETE FROM queue").affected == 1)
+        #expect(try await client.of(tenants[1]).query("SELECT FROM queue").count == 1)
+        // Whom row-level security does not hold: an owner, a superuser, and who is told to pass it.
+        let free = try await client.query(
+            """
+            SELECT c.relname::text
+            FROM pg_class c
+            WHERE c.relnamespace = 'public'::regnamespace AND pg_has_role('fetchd_service', c.relowner, 'MEMBER')
+            """)
+        #expect(free.isEmpty)
+        try await client.query("DELETE FROM queue WHERE rank = 1 AND suspended")
+        await client.close()
     }
 
     // Proves: SEC-80.

@@ -42,6 +42,23 @@ import Testing
         #expect(!origin.received().contains("Proxy-Authorization"))
     }
 
+    // Proves: SEC-34.
+    @Test func `a public proxy that the operator has not allowed is not used, and says how it would be`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            for proxy in ["http://8.8.8.8:3128", "socks5h://proxy.example:1080"] {
+                let more = #", "configuration": {"proxy": {"url": "\#(proxy)"}}"#
+                let job = try await service.fetch("http://a.example/", more: more)
+                #expect(member(job, "error", "name") == "proxyForbidden", "\(job)")
+                let message: String? = member(job, "error", "message")
+                #expect(message?.contains("GUARD_ALLOW_PROXIES") == true)
+            }
+            // One that a rule opens is allowed with it.
+            let more = #", "configuration": {"proxy": {"url": "http://127.0.0.1:\#(origin.port)"}}"#
+            #expect(member(try await service.fetch("http://a.example/", more: more), "response", "status") == 200)
+        }
+    }
+
     // Proves: AUT-30, SES-11, NET-6.
     @Test func `a SOCKS proxy is shown it too, after a restart as well`() async throws {
         let socks = try await LoopbackServer.microsocks(user: "cave", password: "sesame12")

@@ -164,7 +164,7 @@ import Testing
     }
 
     // Proves: SEC-45.
-    @Test func `beyond its stored bytes a tenant's uploads are refused and its downloads fail, until it removes some`()
+    @Test func `beyond its stored bytes a tenant's uploads and jobs are refused, until it removes some`()
         async throws
     {
         let origin = try WireOrigin { connection in
@@ -190,10 +190,24 @@ import Testing
             let refused = try await upload(40_001)
             #expect(refused.status == 429 && refused.headers[Self.policy] == #""storedBytes";q=100000"#)
             #expect(try await upload(40_000).status == 201)
-            let third = try await service.fetch(origin.url("/c"), more: more)
-            #expect(member(third, "error", "name") == "cannotWriteToFile", "\(third)")
+            let body = #"{"request": {"url": "\#(origin.url("/c"))"}}"#
+            var answer = try await service.request(.post, "/v1/jobs", body: body)
+            #expect(answer.status == 429 && answer.headers[Self.policy] == #""storedBytes";q=100000"#)
+            #expect(member(answer.json, "code") == "tooManyBytes")
             let file: String = try #require(member(first, "file", "blob"))
             #expect(try await service.request(.delete, "/v1/blobs/\(file)").status == 204)
+            // A body that is kept with its job takes the room, too, until the job goes.
+            try await until {
+                answer = try await service.request(.post, "/v1/jobs", body: body)
+                return answer.status == 202
+            }
+            let job: String = try #require(member(answer.json, "id"))
+            try await until { try await usage(service, "storedBytes") == 100_000 }
+            // Those that are taken before that is known load nothing.
+            let empty = #"{"request": {"url": "http://10.0.0.1/"}}"#
+            try await until { try await service.request(.post, "/v1/jobs", body: empty).status == 429 }
+            #expect(try await service.request(.delete, "/v1/jobs/\(job)").status == 204)
+            #expect(try await usage(service, "storedBytes") == 40_000)
             try await until { try await upload(60_000).status == 201 }
         }
     }

@@ -48,6 +48,8 @@ import Testing
         mac = hmac.new(rsa.as_pem(private=False), message.encode(), hashlib.sha256).digest()
         none = text(json.dumps({"alg": "none"}).encode()) + "." + token(rsa, "RS256").split(".")[1] + "."
         tokens = {
+            "stolen": token(ec, "ES384", jti="one", sub="eve"), "kept": token(ec, "ES384", jti="two", sub="eve"),
+            "old": token(ec, "ES384", sub="mallory", iat=now - 300), "undated": token(ec, "ES384", sub="mallory"),
             "RS256": token(rsa, "RS256"), "PS512": token(rsa, "PS512"), "ES384": token(ec, "ES384"),
             "EdDSA": token(ed, "EdDSA"), "reader": token(ec, "ES384", scope=["jobs:read"], sub="bob"),
             "admin": token(ec, "ES384", scope="admin"), "new": token(new, "ES256"),
@@ -128,6 +130,54 @@ import Testing
                 for row in all { #expect(try !row.decode(String.self, at: 0).contains(secret)) }
             }
             #expect(try await service.stop() == 0)
+        }
+    }
+
+    @Test func `an operator ends a token, and all of somebody, before they expire, on every node`() async throws {
+        let issued = try await Self.issue()
+        try await ServiceProcess.Place.with(allowing: [], settings: Self.settings) { place in
+            let key = try await place.key()
+            try FileManager.default.createDirectory(atPath: place.directory, withIntermediateDirectories: true)
+            let path = "\(place.directory)/keys.json"
+            try issued.keys.write(toFile: path, atomically: true, encoding: .utf8)
+            let own = ServiceProcess.Place(
+                database: place.database, directory: place.directory,
+                environment: place.environment.merging(["JWT_KEYS": path]) { $1 })
+            let first = try await ServiceProcess.start(own, key: key)
+            let second = try await ServiceProcess.start(own.apart, key: key)
+            func status(_ name: String, at node: ServiceProcess) async throws -> Int {
+                try await node.request(.get, "/v1/jobs", key: issued.tokens[name]).status
+            }
+            for name in ["stolen", "kept", "old", "undated"] {
+                for node in [first, second] { #expect(try await status(name, at: node) == 200, "\(name)") }
+            }
+            let one = try await own.run("tokens", "revoke", "--id", "one")
+            let all = try await own.run("tokens", "revoke", "--subject", "mallory")
+            let start = ContinuousClock.now
+            for name in ["stolen", "old", "undated"] {
+                for node in [first, second] { try await until { try await status(name, at: node) == 401 } }
+            }
+            #expect(ContinuousClock.now - start < .seconds(7))
+            for node in [first, second] { #expect(try await status("kept", at: node) == 200) }
+            #expect(try await own.run("tokens", "list") == one + "\n" + all)
+            let wrong = try await first.request(.get, "/v1/jobs", key: "fk_wrong")
+            let refused = try await first.request(.get, "/v1/jobs", key: issued.tokens["stolen"])
+            #expect(member(refused.json, "code") == "unauthorized" && refused.status == wrong.status)
+            // Whoever signs in anew gets a token that is taken.
+            let restored = try await ProgramEnd.of(
+                ["tokens", "restore", String(one.prefix { $0 != " " })], own.environment)
+            #expect(restored.status == 0, "\(restored.errors)")
+            try await until { try await status("stolen", at: first) == 200 }
+            let rows = try await place.database.client.query(
+                "SELECT action, coalesce(details::text, object) FROM audit_entries WHERE action LIKE 'tokens.%' ORDER BY id"
+            )
+            let entries = try rows.map { "\(try $0.decode(String.self, at: 0)) \(try $0.decode(String.self, at: 1))" }
+            #expect(
+                entries == [
+                    #"tokens.revoke {"jti":"one"}"#, #"tokens.revoke {"sub":"mallory"}"#,
+                    "tokens.restore \(one.prefix { $0 != " " })",
+                ])
+            for node in [first, second] { #expect(try await node.stop() == 0) }
         }
     }
 

@@ -105,6 +105,7 @@ struct TestServer {
             keys: keys,
             issuerKeys: { [] },
             askProvider: provider,
+            tokenRevocations: MemoryTokenRevocationStore(),
             signIns: signIns,
             tenants: tenants,
             tenantLimits: tenantLimits,

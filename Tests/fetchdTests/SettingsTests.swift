@@ -58,8 +58,9 @@ import Testing
         ("FETCHD_NODE_URL", "10.0.0.7:8080"), ("FETCHD_NODE_URL", "http://10.0.0.7:8080/"), ("DATABASE_URL", ""),
         ("S3_ENDPOINT", "s3.example"), ("SERVER_TRUSTED_PROXIES", "10.0.0.1/8"), ("GUARD_ALLOW", "10.0.0.0/99"),
         ("GUARD_NAT64_PREFIXES", "64:ff9b::/95"), ("GUARD_NODE_ADDRESSES", "10.0.0.0/8"),
-        ("GUARD_ALLOW_LOOPBACK", "2"), ("GUARD_ALLOW_METADATA", "on"),
+        ("GUARD_ALLOW_LOOPBACK", "2"), ("GUARD_ALLOW_METADATA", "on"), ("GUARD_ALLOW_PROXIES", "all"),
         ("KERBEROS_REALMS", "A.EXAMPLE"), ("AUDIT_SYSLOG", "udp://a:514"), ("AUDIT_FILE", "audit"),
+        ("AUDIT_SYSLOG_ISSUERS", "ca.pem"), ("AUDIT_SYSLOG", "tls://a"),
         ("DATABASE_PREPARED_STATEMENTS", "false"), ("DATABASE_MAXIMUM_CONNECTIONS", "0"),
     ])
     func `a wrong value is refused by name`(_ variable: String, _ value: String) throws {
@@ -93,6 +94,23 @@ import Testing
         #expect(try settings([:]).s3 == nil)
         for missing in whole.keys {
             #expect(throws: Settings.Failure.self) { try settings(whole.filter { $0.key != missing }) }
+        }
+    }
+
+    @Test func `files for a syslog daemon are for one with TLS, and a certificate has its key beside it`() throws {
+        let tls = ["AUDIT_SYSLOG": "tls://logs.example:6514"]
+        let files = ["AUDIT_SYSLOG_CERTIFICATE": "/a.pem", "AUDIT_SYSLOG_KEY": "/a.key"]
+        #expect(try settings(tls).auditSinks.count == 1)
+        let whole = try settings(tls.merging(files) { $1 }.merging(["AUDIT_SYSLOG_ISSUERS": "/ca.pem"]) { $1 })
+        #expect(whole.auditSyslogFiles == SyslogTLS(issuers: "/ca.pem", certificate: "/a.pem", key: "/a.key"))
+        for (name, value) in files {
+            let failure = #expect(throws: Settings.Failure.self) { try settings(tls.merging([name: value]) { $1 }) }
+            #expect(failure?.description.hasPrefix("AUDIT_SYSLOG_CERTIFICATE: ") == true)
+        }
+        for address in ["", "tcp://logs.example:601", "unix:/dev/log"] {
+            let plain = ["AUDIT_SYSLOG": address, "AUDIT_SYSLOG_ISSUERS": "/ca.pem"]
+            let failure = #expect(throws: Settings.Failure.self) { try settings(plain) }
+            #expect(failure?.description.hasPrefix("AUDIT_SYSLOG: ") == true)
         }
     }
 

@@ -6,22 +6,25 @@ One service over a durable PostgreSQL, one nginx, all on loopback. Bodies: one d
 beside the curl command; only the service's own process is counted. Flat: 10 GiB both ways, and how much the service
 grows. Slow: downloads that crawl at 1 KB/s, what each holds of memory, and what the API answers meanwhile. Crowded: as
 many loads as there are slots, of origins that send a byte a second, a deep queue behind them, and what the API answers
-before and meanwhile: a job's state, a submission, the health. Stores: jobs
-whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are given 1 KB from the
-cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not). Webhooks: jobs
-without a transfer whose ends are told to one endpoint, and to a thousand, from the first submission until the last
-message is taken and that is stored; what a job and its message cost, and how many commits.
+before and meanwhile: a job's state, a submission, the health. Tenants: one tenant is at all of its limits, running jobs,
+waiting jobs and requests, and what another one notices of it: a job's state, a submission, a job that is waited for.
+Stores: jobs whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are given
+1 KB from the cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not).
+Webhooks: jobs without a transfer whose ends are told to one endpoint, and to a thousand, from the first submission until
+the last message is taken and that is stored; what a job and its message cost, and how many commits.
 """
 import argparse
 import json
 import os
+import re
+import subprocess
 import threading
 import time
 
 from binaries import LOAD, build
 from figures import measure, timed
 from job_bench import JobBench, report, run_parts
-from processes import ROOT, Failed, run_as
+from processes import ROOT, Failed, run, run_as
 
 
 class Plan:
@@ -36,7 +39,9 @@ class Plan:
 
 
 CROWD = 5_000
-PARTS = "bodies,flat,slow,crowded,stores,cached,webhooks"
+PARTS = "bodies,flat,slow,crowded,tenants,stores,cached,webhooks"
+# What the busy tenant may have, and how many times as many requests it sends.
+RUNNING, WAITING, RATE, EXCESS = 1_000, 10_000, 100, 4
 
 
 class Bench(JobBench):
@@ -130,14 +135,64 @@ class Bench(JobBench):
     def front(self, when, job, submission):
         """What the API answers, 200 requests a second of each kind, one kind after the other."""
         ways = {"job": [f"{self.service.url}/v1/jobs/{job}"],
-                "submit": ["-m", "POST", "-b", submission, "-H", "Content-Type: application/json",
-                           f"{self.service.url}/v1/jobs"],
+                "submit": [*self.posting(submission), f"{self.service.url}/v1/jobs"],
                 "health": [f"{self.service.url}/healthz"]}
         for name, way in ways.items():
-            found = measure([LOAD, "-n", 4000, "-c", 4, "-r", 200, "-t", 60, "-H", f"Authorization: Bearer {self.key}",
-                             *way])
-            self.figures.add(**{f"crowded_{name}{when}P50Ms": found["p50_ms"],
-                                f"crowded_{name}{when}P99Ms": found["p99_ms"]})
+            self.answer(f"crowded_{name}{when}", 200, 4000, way)
+
+    @staticmethod
+    def posting(submission):
+        return ["-m", "POST", "-b", submission, "-H", "Content-Type: application/json"]
+
+    def answer(self, name, rate, count, way):
+        """How long answers to this tenant take, at so many requests a second."""
+        found = measure([LOAD, "-n", count, "-c", 4, "-r", rate, "-t", 90, "-H",
+                         f"Authorization: Bearer {self.key}", *way])
+        self.figures.add(**{f"{name}P50Ms": found["p50_ms"], f"{name}P99Ms": found["p99_ms"]})
+
+    def tenants(self):
+        """One tenant has all that it may have and asks for more, the other does what it did before."""
+        self.warm()
+        job = self.call("GET", "/v1/jobs?limit=1")["data"][0]["id"]
+        submission = self.scratch / "job.json"
+        submission.write_text(json.dumps({"request": {"url": f"{self.origin.url}/1k"}}))
+        busy = self.service.create_key("--tenant", "busy")
+        limits = {"running-jobs": RUNNING, "waiting-jobs": WAITING, "requests-per-second": RATE}
+        run([self.service.binary, "tenants", "set", "busy", *self.service.storage,
+             *(word for name, value in limits.items() for word in (f"--maximum-{name}", str(value)))],
+            env=self.service.environment)
+        self.settle()
+        self.other("Idle", job, submission)
+        specs = [{"request": {"url": url}} for url in self.origin.crawl_urls]
+        status, refused = 200, False
+        while status == 200 and not refused:
+            status, _, answer = self.service.submit_lines(busy, specs * (500 // len(specs)))
+            refused = b"queueFull" in answer
+        if not refused:
+            raise Failed(f"the busy tenant is not at its limit: {status} {answer[:300]}")
+        running = "(SELECT count(*) FROM queue WHERE node_id IS NOT NULL)"
+        self.database.wait_until("fetchd", f"{running} >= {RUNNING}", 120, f"{RUNNING} loads are not running")
+        self.settle()
+        # Most of its requests are refused, which is no success to the driver.
+        with subprocess.Popen([str(word) for word in (
+                LOAD, "-n", 10**6, "-c", 4, "-r", EXCESS * RATE, "-t", 600, "-H", f"Authorization: Bearer {busy}",
+                *self.posting(submission), f"{self.service.url}/v1/jobs")], stdout=subprocess.DEVNULL) as crowd:
+            try:
+                self.other("", job, submission)
+                if crowd.poll() is not None:
+                    raise Failed("the busy tenant has stopped asking")
+            finally:
+                crowd.kill()
+        refusals = re.findall(r'fetchd_limit_refusals_total\{limit="(\w+)"\} (\d+)',
+                              self.service.call("GET", "/metrics")[2].decode())
+        self.figures.add(**{f"tenants_{name}Refusals": int(count) for name, count in refusals})
+
+    def other(self, when, job, submission):
+        """What a tenant gets that does little: 100 requests a second, then 50 jobs that it waits for."""
+        self.answer(f"tenants_job{when}", 100, 2000, [f"{self.service.url}/v1/jobs/{job}"])
+        self.answer(f"tenants_submit{when}", 100, 2000, [*self.posting(submission), f"{self.service.url}/v1/jobs"])
+        self.answer(f"tenants_wait{when}", 50, 2000,
+                    [*self.posting(submission), "-H", "Prefer: wait=30", f"{self.service.url}/v1/jobs"])
 
     def stores(self):
         """The same jobs in a session that has nothing to send, and in one that sends cookies and a password."""
@@ -239,6 +294,9 @@ RATIOS = [
     ("crowded.jobP99Ratio", "crowded.jobP99Ms", "crowded.jobIdleP99Ms"),
     ("crowded.submitP99Ratio", "crowded.submitP99Ms", "crowded.submitIdleP99Ms"),
     ("crowded.healthP99Ratio", "crowded.healthP99Ms", "crowded.healthIdleP99Ms"),
+    ("tenants.jobP99Ratio", "tenants.jobP99Ms", "tenants.jobIdleP99Ms"),
+    ("tenants.submitP99Ratio", "tenants.submitP99Ms", "tenants.submitIdleP99Ms"),
+    ("tenants.waitP99Ratio", "tenants.waitP99Ms", "tenants.waitIdleP99Ms"),
     ("cached.cpuRatio", "cached.hitCpuUs", "cached.bareCpuUs"),
 ]
 

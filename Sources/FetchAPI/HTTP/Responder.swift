@@ -117,7 +117,10 @@ struct Responder: HTTPResponder {
             let call = try await authorized(call, with: key, for: route)
             if let connection = call.connection { try connections.begin(connection, for: tenant) }
             if route.work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
-            if route.work == .jobs { try await gate.requireTraffic(of: tenant) }
+            if route.work == .jobs {
+                try await gate.requireTraffic(of: tenant)
+                try await gate.requireStorage(of: tenant)
+            }
             return try await AuditActor.$current.withValue(actor) {
                 try await handler(call, tenant).taggedByContent(for: call)
             }

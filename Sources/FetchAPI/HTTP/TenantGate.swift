@@ -6,11 +6,13 @@ import Synchronization
 final class TenantGate: Sendable {
     private let limits: KnownTenantLimits
     private let traffic: TrafficMeter
+    private let catalog: any BlobCatalog
     private let rates = Mutex(RequestRates())
 
-    init(limits: KnownTenantLimits, traffic: TrafficMeter) {
+    init(limits: KnownTenantLimits, traffic: TrafficMeter, catalog: any BlobCatalog) {
         self.limits = limits
         self.traffic = traffic
+        self.catalog = catalog
     }
 
     /// How many tenants have sent requests lately.
@@ -38,5 +40,15 @@ final class TenantGate: Sendable {
             .limited(
                 by: "bytesOfDay", quota: Int(limit), window: 86_400,
                 retryingAfter: Int(min(max(seconds, 1), 86_400)))
+    }
+
+    /// Refuses work of a tenant that has as many bytes stored as it may: nobody knows how large a body will be.
+    func requireStorage(of tenant: Tenant.ID) async throws {
+        guard limits[.maximumStoredBytes, tenant] != nil, let room = try await catalog.room(of: tenant), room.left <= 0
+        else { return }
+        throw Problem(
+            .tooManyBytes,
+            "A tenant may have \(room.maximum) bytes stored, and has them. Nothing was stored: delete jobs or blobs first."
+        ).limited(by: "storedBytes", quota: Int(room.maximum), retryingAfter: 60)
     }
 }

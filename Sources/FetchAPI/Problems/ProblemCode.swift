@@ -207,7 +207,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .trafficExhausted:
             "Jobs that were taken go on; more are taken again when the next day of UTC has begun, which Retry-After tells. GET /v1/usage says what was moved. The operator sets how much it may be (TENANTS_MAXIMUM_BYTES_PER_DAY)."
         case .tooManyBytes:
-            "Delete blobs and downloaded files that are no longer needed, or let them expire. GET /v1/usage says how many bytes there are. The operator sets how many there may be (TENANTS_MAXIMUM_STORED_BYTES)."
+            "Delete jobs, blobs and downloaded files that are no longer needed, or let them expire. GET /v1/usage says how many bytes there are. The operator sets how many there may be (TENANTS_MAXIMUM_STORED_BYTES)."
         case .tooManyCalls:
             "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT)."
         case .overloaded:

@@ -102,6 +102,15 @@ extension [JSONMember] {
         return Int64(end) + TokenPolicy.leeway
     }
 
+    /// When it was issued, in seconds; nil where it does not say.
+    var issuedAt: Int64? { get throws(TokenFault) { try time("iat").map { Int64($0) } } }
+
+    /// Its `jti`; nil for one that has none that can be named.
+    var tokenID: String? {
+        guard case .string(let id)? = self["jti"], TokenSubject.allows(id) else { return nil }
+        return id
+    }
+
     /// A time that can be reckoned with.
     private func time(_ name: String) throws(TokenFault) -> Double? {
         guard let value = self[name] else { return nil }
@@ -155,6 +164,8 @@ enum TokenFault: String, Error, CaseIterable {
     case subject
     /// It names no tenant that there is.
     case tenant
+    /// An operator has revoked it.
+    case revoked
     /// It was made for another client of its issuer.
     case party
     /// It was not made for this sign-in.

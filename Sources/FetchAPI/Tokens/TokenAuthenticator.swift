@@ -11,6 +11,7 @@ final class TokenAuthenticator: Sendable {
     let keys: KnownIssuerKeys
     private let policy: TokenPolicy
     private let tenants: any TenantStore
+    private let revocations: any TokenRevocationStore
     private let refusals: MetricFamily<Counter>
     private let now: @Sendable () -> Timestamp
     private let known = Mutex(
@@ -24,12 +25,14 @@ final class TokenAuthenticator: Sendable {
         Recent<String, Tenant.ID?>(lifetime: Authenticator.lifetime, capacity: Authenticator.maximumEntries))
 
     init(
-        policy: TokenPolicy, keys: KnownIssuerKeys, tenants: any TenantStore, metrics: MetricsRegistry,
+        policy: TokenPolicy, keys: KnownIssuerKeys, tenants: any TenantStore, revocations: any TokenRevocationStore,
+        metrics: MetricsRegistry,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.policy = policy
         self.keys = keys
         self.tenants = tenants
+        self.revocations = revocations
         self.now = now
         refusals = metrics.counter(.tokensRefused)
     }
@@ -51,6 +54,10 @@ final class TokenAuthenticator: Sendable {
             return refusing(error)
         }
         guard let tenant = try await tenant(named: claims.tenant) else { return refusing(.tenant) }
+        guard try await !revocations.isRevoked(claims.identity) else {
+            refused.withLock { $0.note(digest, .revoked, asked) }
+            return refusing(.revoked)
+        }
         let key = key(claims, tenant)
         known.withLock { $0.note(digest, key, asked) }
         return key
@@ -65,6 +72,8 @@ final class TokenAuthenticator: Sendable {
 
     private struct Claims {
         let subject: TokenSubject
+        /// What a revocation finds it by.
+        let identity: TokenIdentity
         /// The name of the tenant.
         let tenant: String
         let scopes: Set<Scope>
@@ -84,7 +93,9 @@ final class TokenAuthenticator: Sendable {
         let end = try claims.end(at: now())
         guard case .string(let subject)? = claims["sub"], TokenSubject.allows(subject) else { throw .subject }
         return Claims(
-            subject: TokenSubject(issuer: issuer, subject: subject), tenant: try claims.tenant(of: policy.owner),
+            subject: TokenSubject(issuer: issuer, subject: subject),
+            identity: TokenIdentity(id: claims.tokenID, subject: subject, issuedAt: try claims.issuedAt),
+            tenant: try claims.tenant(of: policy.owner),
             scopes: scopes(claims), expiresAt: end)
     }
 

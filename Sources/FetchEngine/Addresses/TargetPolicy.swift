@@ -19,6 +19,11 @@ public struct TargetPolicy: Sendable, Hashable {
     public var opensMetadata = false
     /// Opens ftp and ftps URLs, each at the port that is its own too; off by default.
     public var opensFTP = false
+    /// Opens proxies at public addresses; off by default, because a proxy that looks names up goes where nobody here judges
+    /// the address.
+    ///
+    /// One that a rule names, or that is at an address which had to be opened, may be used at any time.
+    public var opensProxies = false
     /// Refuses every host that no rule names, public ones too; off by default.
     public var isAllowList = false
     /// Networks that translate to IPv4 (RFC 6052): their addresses are judged by the IPv4 address inside.
@@ -153,6 +158,17 @@ extension TargetPolicy {
 
     /// Whether a rule names just this address.
     func names(_ address: IPAddress) -> Bool { prefixes.contains(IPPrefix(base: address, length: address.bitWidth)) }
+
+    /// Whether a proxy may be used that may be reached: the operator allows all of them, or this one.
+    func allowsProxy(at host: String, port: UInt16) -> Bool {
+        guard isRestricted, !opensProxies else { return true }
+        guard let address = IPAddress(host: host) else { return names(host) }
+        if endpoints.contains(Endpoint(address: address, port: port)) { return true }
+        // One that is not public was opened by somebody, else it could not be reached.
+        return forms(of: address).allSatisfy { form in
+            AddressKind(form) != .publicUnicast || prefixes.contains { $0.contains(form) }
+        }
+    }
 
     /// Whether a rule names this address, wherever a rule of that kind may open it.
     func opens(_ address: IPAddress, kind: AddressKind) -> Bool {

@@ -1,8 +1,9 @@
 extension TargetGuard {
     /// Judges a proxy, and whether a target can still be judged when it is reached through it.
     ///
-    /// The proxy is judged as a target is, and again at the address to which its connection goes. When the proxy resolves
-    /// the name of the target, its address is unknown here, so only the rules for names apply. When the name is resolved
+    /// The proxy is judged as a target is, and again at the address to which its connection goes; and the operator has to
+    /// allow it as a proxy. When the proxy resolves the name of the target, its address is unknown here, so only the rules
+    /// for names apply. When the name is resolved
     /// here and only passed on, no connection goes to its address, so the address is never judged, and such a proxy is
     /// refused for names.
     func judge(_ proxy: Proxy, for target: URLRecord) throws(TargetRefusal) {
@@ -11,6 +12,12 @@ extension TargetGuard {
             _ = try self.target("http://\(proxy.host):\(proxy.port)/")
         } catch {
             throw .proxy(error)
+        }
+        guard policy.allowsProxy(at: proxy.host, port: proxy.port) else {
+            throw TargetRefusal(
+                .proxyForbidden,
+                "The operator allows no proxy that it has not named; GUARD_ALLOW with its name or address:port opens it, "
+                    + "GUARD_ALLOW_PROXIES=true opens all that are public.")
         }
         guard !proxy.kind.resolvesHere || target.host.flatMap(IPAddress.init(host:)) != nil else {
             throw TargetRefusal(

@@ -52,6 +52,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case setEgress = "egress.set"
     case removeEgress = "egress.delete"
 
+    case revokeToken = "tokens.revoke"
+    case restoreToken = "tokens.restore"
     /// A link was made that signs in to the dashboard once.
     case makeLink = "dashboard.createLink"
     case signIn = "dashboard.signIn"

@@ -16,6 +16,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case counts
     /// What jobs moved in days long past.
     case traffic
+    /// What nodes that are gone have counted of bodies: one row has it for all of them.
+    case keptBodies
     /// Groups that have finished, where final jobs are not kept for good.
     case groups
     /// Questions of jobs that are gone, where final jobs are not kept for good.

@@ -15,7 +15,7 @@ package enum TenantLimit: String, Sendable, CaseIterable {
     case maximumBytesPerSecond
     /// Bytes that jobs send and receive in a day of UTC.
     case maximumBytesPerDay
-    /// Bytes of blobs: what clients have uploaded, and the files of downloads.
+    /// Bytes of what clients have uploaded, of the files of downloads, and of bodies that are kept with jobs.
     case maximumStoredBytes
     /// Sessions that were made and have not ended.
     case maximumSessions

@@ -9,7 +9,7 @@ package struct TenantUsage: Sendable, Equatable {
     package var runningJobs: Int64 = 0
     package var sessions: Int64 = 0
     package var openQuestions: Int64 = 0
-    /// Of blobs.
+    /// Of blobs, and of bodies that are kept with jobs.
     package var storedBytes: Int64 = 0
     /// On the present day of UTC, as far as it is written down.
     package var traffic = Traffic()

@@ -7,14 +7,19 @@ import Glibc
 /// A socket of this machine gets them as syslog(3) writes them, which is what daemons read there: `fetchd[42]: {…}`. A
 /// TCP port gets RFC 5424 with a count of octets before each message (RFC 6587 §3.4.1). Syslog has no acknowledgement;
 /// but a receiver that closes its side after we have closed ours has read all, so each batch has a connection of its
-/// own.
+/// own. A port with TLS gets the same by RFC 5425, once its certificate has been verified.
 package struct AuditSyslog: AuditSink {
     /// How long a receiver may take for anything, in seconds.
     static let patience = 5
 
     private let address: SyslogAddress
+    private let files: SyslogTLS
 
-    package init(_ address: SyslogAddress) { self.address = address }
+    /// - Parameter files: For an address with TLS.
+    package init(_ address: SyslogAddress, files: SyslogTLS = SyslogTLS()) {
+        self.address = address
+        self.files = files
+    }
 
     package var name: String { address.description }
     package var kind: AuditSinkKind { .syslog }
@@ -27,11 +32,11 @@ package struct AuditSyslog: AuditSink {
             let messages = entries.map { form.local($0) }
             failure = await onOwnThread { SyslogSocket.send(messages, toSocketAt: path) }
         case .tcp(let host, let port):
-            let stream = entries.flatMap { entry in
-                let message = form.standard(entry)
-                return Array("\(message.count) ".utf8) + message
-            }
+            let stream = entries.flatMap { form.counted($0) }
             failure = await onOwnThread { SyslogSocket.send(stream, to: host, port) }
+        case .tls(let host, let port):
+            let stream = entries.flatMap { form.counted($0) }
+            failure = await onOwnThread { [files] in SyslogSocket.send(stream, to: host, port, files) }
         }
         if let failure { throw AuditSinkFailure("\(address): \(failure)") }
     }
@@ -66,6 +71,12 @@ struct SyslogForm: Sendable {
         let action = String(Self.printable(entry.action).prefix(32))
         let header = "<\(Self.priority(entry))>1 \(entry.at.exact) \(host) fetchd \(process) \(action) - "
         return Array(header.utf8) + entry.line
+    }
+
+    /// The same behind its count of octets.
+    func counted(_ entry: AuditEntry) -> [UInt8] {
+        let message = standard(entry)
+        return Array("\(message.count) ".utf8) + message
     }
 
     private static let months = [

@@ -34,7 +34,8 @@ enum SyslogSocket {
 
     // MARK: TCP
 
-    static func send(_ stream: [UInt8], to host: String, _ port: UInt16) -> String? {
+    /// - Parameter files: What TLS needs; nil for a connection without TLS.
+    static func send(_ stream: [UInt8], to host: String, _ port: UInt16, _ files: SyslogTLS? = nil) -> String? {
         var wanted = addrinfo()
         wanted.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
@@ -57,14 +58,27 @@ enum SyslogSocket {
                 failure = text(errno)
                 continue
             }
-            return send(stream, through: descriptor)
+            let deadline = ContinuousClock.now + .seconds(2 * AuditSyslog.patience)
+            guard let files else { return send(stream, through: descriptor, deadline) }
+            do throws(SyslogTLSConnection.Failure) {
+                return try send(stream, through: descriptor, SyslogTLSConnection(to: host, files), deadline)
+            } catch { return error.reason }
         }
         return failure
     }
 
-    private static func send(_ stream: [UInt8], through descriptor: Int32) -> String? {
-        let deadline = ContinuousClock.now + .seconds(2 * AuditSyslog.patience)
-        var rest = stream[...]
+    private static func send(
+        _ stream: [UInt8], through descriptor: Int32, _ deadline: ContinuousClock.Instant
+    ) -> String? {
+        if let failure = write(stream, to: descriptor, deadline) { return failure }
+        guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return text(errno) }
+        return waitForEnd(of: descriptor, deadline)
+    }
+
+    private static func write(
+        _ bytes: [UInt8], to descriptor: Int32, _ deadline: ContinuousClock.Instant
+    ) -> String? {
+        var rest = bytes[...]
         while !rest.isEmpty {
             guard ContinuousClock.now < deadline else { return text(ETIMEDOUT) }
             let count = rest.withUnsafeBytes {
@@ -74,16 +88,59 @@ enum SyslogSocket {
             guard count > 0 else { return text(errno) }
             rest = rest.dropFirst(count)
         }
-        guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return text(errno) }
-        return waitForEnd(of: descriptor, deadline)
+        return nil
     }
 
+    // MARK: TLS
+
+    private static func send(
+        _ stream: [UInt8], through descriptor: Int32, _ connection: SyslogTLSConnection,
+        _ deadline: ContinuousClock.Instant
+    ) throws(SyslogTLSConnection.Failure) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let isComplete = try connection.shakeHands()
+            if let failure = write(connection.nextBytes(), to: descriptor, deadline) { return failure }
+            if isComplete { break }
+            guard ContinuousClock.now < deadline else { return text(ETIMEDOUT) }
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? "it ended the handshake of TLS" : text(errno) }
+            connection.feed(buffer[..<count])
+        }
+        var rest = stream[...]
+        while !rest.isEmpty {
+            // As much as a record has.
+            try connection.write(rest.prefix(16_384))
+            rest = rest.dropFirst(16_384)
+            if let failure = write(connection.nextBytes(), to: descriptor, deadline) { return failure }
+        }
+        connection.close()
+        if let failure = write(connection.nextBytes(), to: descriptor, deadline) { return failure }
+        guard shutdown(descriptor, Int32(SHUT_WR)) == 0 else { return text(errno) }
+        var refusal: SyslogTLSConnection.Failure?
+        let failure = waitForEnd(of: descriptor, deadline) { bytes in
+            // A certificate of ours that it does not take is refused only now.
+            do throws(SyslogTLSConnection.Failure) { return try connection.take(bytes) } catch {
+                refusal = error
+                return true
+            }
+        }
+        return refusal?.reason ?? failure
+    }
+
+    // MARK: The end
+
     /// Waits for the receiver's end of the connection, which says that it has read ours.
-    private static func waitForEnd(of descriptor: Int32, _ deadline: ContinuousClock.Instant) -> String? {
+    ///
+    /// - Parameter take: Takes what it says before, and returns whether that is its end.
+    private static func waitForEnd(
+        of descriptor: Int32, _ deadline: ContinuousClock.Instant, _ take: (ArraySlice<UInt8>) -> Bool = { _ in false }
+    ) -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         while ContinuousClock.now < deadline {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count == 0 { break }
+            if count == 0 || count > 0 && take(buffer[..<count]) { break }
             if count < 0, errno != EINTR {
                 guard errno == EAGAIN || errno == EWOULDBLOCK else { return text(errno) }
                 // It keeps connections open, or a balancer before it does: that its system has all has to do.

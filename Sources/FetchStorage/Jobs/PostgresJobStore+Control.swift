@@ -116,7 +116,7 @@ extension PostgresJobStore {
                     FOR UPDATE OF r
                 ), \(Query.audited(
                     .removeJobs, ids.count == 1 ? ids.first?.description : nil, of: tenant, details: .ids(ids),
-                    when: "target")), \(Query.removing)
+                    when: "target")), \(Query.removing(at: node))
                 """
             )
             return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
@@ -128,11 +128,14 @@ extension Query {
     /// Removes jobs with all that there is of them, and returns their ids; bytes in the blob store go as orphans.
     ///
     /// Goes behind a `WITH` part named `target`, which has the columns `tenant_id` and `job_id`.
-    static var removing: Query {
+    static func removing(at node: Node.ID) -> Query {
         """
         result AS (
-            DELETE FROM results r USING target t WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
-        ), attempt AS (
+            DELETE FROM results r
+            USING target t
+            WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
+            RETURNING r.tenant_id, \(Query.keptBytes("r")) AS kept_bytes
+        ), \(Query.keeping("result", at: node, bytes: "-kept_bytes")), attempt AS (
             DELETE FROM attempts a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id
         ), question AS (
             DELETE FROM questions a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id

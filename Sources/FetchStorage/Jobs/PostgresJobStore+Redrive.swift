@@ -33,8 +33,8 @@ extension PostgresJobStore {
                     DELETE FROM results r
                     USING target t
                     WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
-                    RETURNING t.*
-                ), outdated AS (
+                    RETURNING t.*, \(Query.keptBytes("r")) AS kept_bytes
+                ), \(Query.keeping("removed", at: node, bytes: "-kept_bytes")), outdated AS (
                     -- The job will finish again, and be told of then.
                     UPDATE webhook_deliveries d
                     SET state = 'abandoned'

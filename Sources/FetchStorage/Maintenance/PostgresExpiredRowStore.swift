@@ -25,6 +25,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
             case .counts: return try await delete(counts(retention.counts))
             case .traffic: return try await delete(traffic(retention.counts))
+            case .keptBodies: return try await delete(keptBodies)
             case .groups:
                 guard let age = retention.jobs else { return 0 }
                 return try await delete(groups(age))
@@ -211,6 +212,35 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         RETURNING 1
         """
     }
+
+    /// They are added to the row of those that are gone.
+    private var keptBodies: Query {
+        """
+        -- expired.keptBodies
+        WITH gone AS (
+            DELETE FROM kept_bodies k
+            USING (
+                SELECT o.tenant_id, o.node_id
+                FROM kept_bodies o
+                WHERE o.node_id <> \(Self.noNode) AND NOT EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id)
+                ORDER BY o.tenant_id, o.node_id
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ) AS old
+            WHERE k.tenant_id = old.tenant_id AND k.node_id = old.node_id
+            RETURNING k.tenant_id, k.bytes
+        )
+        INSERT INTO kept_bodies (tenant_id, node_id, bytes)
+        SELECT tenant_id, \(Self.noNode), sum(bytes)
+        FROM gone
+        GROUP BY tenant_id
+        ORDER BY tenant_id
+        ON CONFLICT (tenant_id, node_id) DO UPDATE SET bytes = kept_bodies.bytes + excluded.bytes
+        RETURNING 1
+        """
+    }
+
+    private static let noNode: Query = "'00000000-0000-0000-0000-000000000000'::uuid"
 
     /// Groups whose event is not sent yet stay.
     private func groups(_ age: Duration) -> Query {

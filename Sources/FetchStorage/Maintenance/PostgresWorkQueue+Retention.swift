@@ -40,7 +40,7 @@ extension PostgresWorkQueue {
                         LIMIT \(Self.removalLimit)
                         FOR UPDATE SKIP LOCKED
                     ) old
-                ), \(Query.removing)
+                ), \(Query.removing(at: presence.id))
                 """
             )
             return rows.count

@@ -71,6 +71,7 @@ extension PostgresWorkQueue {
                     decisions
                 FROM settled
             ), \(Query.counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
+            \(Query.keeping("settled", at: node, bytes: Query.keptBytes("settled"))),
             \(Query.blocking("settled")), delivery AS (
                 INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
                 SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)

@@ -32,7 +32,7 @@ extension PostgresTenantStore {
                     (SELECT jobs FROM running),
                     (\(Self.count(sessions))),
                     (\(Self.count(questions))),
-                    (SELECT coalesce(sum(b.bytes), 0)::bigint FROM blobs b WHERE b.tenant_id = \(tenant)),
+                    (\(Query.storedBytes(of: "\(tenant)"))),
                     coalesce(t.sent_bytes, 0), coalesce(t.received_bytes, 0),
                     (\(Query.dayOfUTC) + 1)::timestamp AT TIME ZONE 'UTC'
                 FROM (\(Query.trafficOfDay(of: "\(tenant)"))) AS t

@@ -74,15 +74,11 @@ package final class TenantQuota: Service {
                 """)
     }
 
-    /// That of bytes in blobs.
+    /// That of bytes in blobs and in bodies that are kept with jobs.
     package static func storedBytes(of limits: KnownTenantLimits, client: Client) -> TenantQuota {
         TenantQuota(
             .maximumStoredBytes, of: limits, client: client,
-            count: """
-                SELECT coalesce(sum(b.bytes), 0)::bigint AS count
-                FROM blobs b
-                WHERE b.tenant_id = asked.tenant_id
-                """)
+            count: Query.storedBytes(of: "asked.tenant_id"))
     }
 
     /// Keeps the counts up, for tenants that take some here.

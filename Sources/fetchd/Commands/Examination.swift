@@ -91,6 +91,7 @@ struct Examination: Sendable {
         let open = [
             settings.opensMetadata ? "GUARD_ALLOW_METADATA" : nil,
             settings.opensLoopback ? "GUARD_ALLOW_LOOPBACK" : nil,
+            settings.opensProxies ? "GUARD_ALLOW_PROXIES" : nil,
             settings.guardAllow.map { "GUARD_ALLOW=\($0)" },
         ].compactMap(\.self)
         guard !open.isEmpty else { return Finding(.good, "guard", "jobs and webhooks reach public addresses only") }
@@ -104,6 +105,7 @@ struct Examination: Sendable {
         let files = [
             ("master keys", settings.masterKeys == nil ? "\(settings.dataDirectory)/master.keys" : nil),
             ("key of the certificate", settings.tlsKey),
+            ("key for syslog", settings.auditSyslogFiles.key),
         ]
         return files.compactMap { name, path in
             guard let path, let status = FileStatus(path: path) else { return nil }

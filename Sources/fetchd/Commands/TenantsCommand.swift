@@ -101,7 +101,7 @@ struct LimitOptions: ParsableArguments {
     @Option(help: Self.help(.maximumBytesPerDay, "Bytes that jobs may move in a day of UTC"))
     var maximumBytesPerDay: String?
 
-    @Option(help: Self.help(.maximumStoredBytes, "Bytes of uploads and downloaded files"))
+    @Option(help: Self.help(.maximumStoredBytes, "Bytes of uploads, downloaded files and bodies of jobs"))
     var maximumStoredBytes: String?
 
     @Option(help: Self.help(.maximumSessions, "Sessions that have not ended"))

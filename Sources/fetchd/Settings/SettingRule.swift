@@ -167,7 +167,8 @@ extension SettingRule {
 extension SettingRule where Value == SyslogAddress {
     static var syslog: Self {
         SettingRule(
-            description: "unix:PATH or tcp://HOST:PORT, such as unix:/dev/log and tcp://10.0.0.9:601",
+            description:
+                "unix:PATH, tcp://HOST:PORT or tls://HOST:PORT, such as unix:/dev/log and tls://logs.example:6514",
             parse: { SyslogAddress($0) }, text: { "\($0)" })
     }
 }

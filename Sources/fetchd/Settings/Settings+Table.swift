@@ -142,7 +142,8 @@ extension Settings {
             .maximumBytesPerDay,
             "Bytes that jobs of a tenant send and receive in a day of UTC; then new jobs get 429 until the next."),
         Setting(
-            .maximumStoredBytes, "Bytes of uploads and downloaded files that a tenant may have; more get 429."),
+            .maximumStoredBytes,
+            "Bytes of uploads, downloaded files and bodies of jobs that a tenant may have; more get 429."),
         Setting(.maximumSessions, "Sessions a tenant may have that have not ended; more get 429."),
         Setting(
             .maximumOpenQuestions,
@@ -254,6 +255,16 @@ extension Settings {
         Setting(
             "audit.syslog", \.auditSyslog, .syslog, default: "none",
             "A syslog daemon that gets every entry of the audit log, one JSON text a message."),
+        Setting(
+            "audit.syslog.issuers", \.auditSyslogFiles.issuers, .absolutePath, default: "the system's",
+            "A file with the issuers of its certificate, in PEM, for tls://; read again for each batch, as the next two."
+        ),
+        Setting(
+            "audit.syslog.certificate", \.auditSyslogFiles.certificate, .absolutePath, default: "none",
+            "A file with the certificate that it is shown when it asks, and its issuers', in PEM."),
+        Setting(
+            "audit.syslog.key", \.auditSyslogFiles.key, .absolutePath, default: "none",
+            "The file of its private key, in PEM, which not every user may read."),
     ]
 
     private static let webhooks: [Setting] = [
@@ -307,6 +318,9 @@ extension Settings {
         Setting(
             "guard.allowMetadata", \.opensMetadata, .bool,
             "Whether they may reach the addresses at which clouds tell a machine its credentials."),
+        Setting(
+            "guard.allowProxies", \.opensProxies, .bool,
+            "Whether jobs may use any public proxy; else those that GUARD_ALLOW opens."),
         Setting(
             "guard.nat64.prefixes", \.nat64Prefixes,
             .text("a list of IPv6 blocks of 32, 40, 48, 56, 64 or 96 bits, such as 64:ff9b::/96"), default: "none",

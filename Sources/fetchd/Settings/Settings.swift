@@ -54,6 +54,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var opensLoopback = false
     /// ``TargetPolicy/opensMetadata``.
     var opensMetadata = false
+    /// ``TargetPolicy/opensProxies``.
+    var opensProxies = false
     /// ``TargetPolicy/nat64Prefixes``, as they were written.
     var nat64Prefixes: String?
     /// ``TargetPolicy/nodeAddresses``, as they were written.
@@ -72,6 +74,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var auditFile: String?
     /// The syslog daemon that gets them; nil for none.
     var auditSyslog: SyslogAddress?
+    /// For an address with TLS.
+    var auditSyslogFiles = SyslogTLS()
     /// The limits of tenants that have none of their own.
     ///
     /// The request rate is more than a tenant gets answered by two processors, so that it bounds a flood of requests
@@ -209,6 +213,13 @@ struct Settings: Sendable, CustomStringConvertible {
         guard tlsClientIssuers == nil || tlsCertificate != nil else {
             throw Failure("SERVER_TLS_CLIENT_ISSUERS", "it needs SERVER_TLS_CERTIFICATE")
         }
+        guard (auditSyslogFiles.certificate == nil) == (auditSyslogFiles.key == nil) else {
+            throw Failure("AUDIT_SYSLOG_CERTIFICATE", "it needs AUDIT_SYSLOG_KEY beside it, and that needs it")
+        }
+        if case .tls? = auditSyslog {
+        } else if auditSyslogFiles != SyslogTLS() {
+            throw Failure("AUDIT_SYSLOG", "must begin with tls:// for what AUDIT_SYSLOG_ISSUERS and its like say")
+        }
         guard objectStore.isComplete else {
             throw Failure(
                 "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
@@ -226,6 +237,7 @@ struct Settings: Sendable, CustomStringConvertible {
         policy.opensFTP = server.schemes.allowsFTP
         policy.opensLoopback = opensLoopback
         policy.opensMetadata = opensMetadata
+        policy.opensProxies = opensProxies
         for rule in Self.words(guardAllow) {
             do { try policy.allow(rule) } catch {
                 throw Failure("GUARD_ALLOW", "\"\(rule)\" is not a rule: \(error)")
@@ -266,7 +278,7 @@ struct Settings: Sendable, CustomStringConvertible {
     /// Where entries of the audit log go beside the database.
     var auditSinks: [any AuditSink] {
         let sinks: [(any AuditSink)?] = [
-            auditFile.map { AuditFile(path: $0) }, auditSyslog.map { AuditSyslog($0) },
+            auditFile.map { AuditFile(path: $0) }, auditSyslog.map { AuditSyslog($0, files: auditSyslogFiles) },
         ]
         return sinks.compactMap(\.self)
     }

@@ -93,6 +93,7 @@ private struct RunningNode {
         for loop in [engineLoop, database.loop] { stalls.begin(loop.name) }
         EventLoop.observeStalls { stalls.observe($0.loop, elapsed: $0.elapsed, worked: $0.worked) }
         let tls = try NodeTLS(settings, loop, logger: logger)
+        try NodeTLS.checkSyslog(settings)
         let blobs = CountedBlobStore(try await Self.blobStore(settings, loop), metrics)
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
@@ -247,6 +248,7 @@ private struct RunningNode {
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 issuerKeys: issuerKeys.text,
                 askProvider: IdentityProviderClient(settings: settings, makeSession: makeSession).ask,
+                tokenRevocations: PostgresTokenRevocationStore(client: database.client),
                 signIns: PostgresSignInStore(client: database.client, ring: ring),
                 tenants: tenants,
                 tenantLimits: tenantLimits,

@@ -1,5 +1,6 @@
 import FetchAPI
 import FetchEngine
+import FetchStorage
 import FetchWorker
 import Foundation
 import Logging
@@ -17,7 +18,7 @@ struct NodeTLS {
             Session(configuration: try Self.configuration(settings), transferLoop: loop)
         }
         do {
-            if let files = settings.tls { try Self.checkKeyFile(files.key) }
+            if let files = settings.tls { try Self.checkKeyFile(files.key, of: "SERVER_TLS_KEY") }
             let client = EngineNodeClient(session: try makeSession())
             self.client = client
             guard let files = settings.tls else {
@@ -34,6 +35,26 @@ struct NodeTLS {
             throw ExitError(.configuration, "\(failure)")
         } catch {
             throw ExitError(.configuration, "SERVER_TLS_CERTIFICATE: \(error)")
+        }
+    }
+
+    /// Refuses files for the syslog receiver that cannot be used: no entry would ever get there.
+    static func checkSyslog(_ settings: Settings) throws(ExitError) {
+        guard case .tls? = settings.auditSyslog else { return }
+        let files = settings.auditSyslogFiles
+        do {
+            if let key = files.key { try checkKeyFile(key, of: "AUDIT_SYSLOG_KEY") }
+            try files.check()
+        } catch let fault as SyslogTLS.Fault {
+            let (variable, path) =
+                switch fault.file {
+                case .issuers: ("AUDIT_SYSLOG_ISSUERS", files.issuers)
+                case .certificate: ("AUDIT_SYSLOG_CERTIFICATE", files.certificate)
+                case .key: ("AUDIT_SYSLOG_KEY", files.key)
+                }
+            throw ExitError(.configuration, "\(variable): \(path ?? "") cannot be used: \(fault.reason)")
+        } catch {
+            throw ExitError(.configuration, "\(error)")
         }
     }
 
@@ -62,13 +83,13 @@ struct NodeTLS {
     }
 
     /// A private key is for those who run the service.
-    private static func checkKeyFile(_ path: String) throws(Settings.Failure) {
+    private static func checkKeyFile(_ path: String, of variable: String) throws(Settings.Failure) {
         guard let status = FileStatus(path: path) else {
-            throw Settings.Failure("SERVER_TLS_KEY", "\(path) cannot be read: \(String(cString: strerror(errno)))")
+            throw Settings.Failure(variable, "\(path) cannot be read: \(String(cString: strerror(errno)))")
         }
         guard !status.isOpenToAll else {
             throw Settings.Failure(
-                "SERVER_TLS_KEY", "\(path) may be read or written by every user: take that away (chmod o= \(path))")
+                variable, "\(path) may be read or written by every user: take that away (chmod o= \(path))")
         }
     }
 }

@@ -56,7 +56,8 @@ import Testing
     @Test func `requests without a valid key take no room and no memory`() async throws {
         let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
         let gate = TenantGate(
-            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits))
+            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits),
+            catalog: server.catalog)
         _ = try gate.take(of: .first)
         #expect(gate.count == 1)
         try await server.test { call async throws in
@@ -118,6 +119,29 @@ import Testing
             #expect(server.catalog.count == 2)
         }
         #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="storedBytes"} 4"#))
+    }
+
+    // Proves: SEC-45.
+    @Test func `without room for a byte no jobs are taken, and what makes room is done`() async throws {
+        let server = try await TestServer(limits: [.maximumStoredBytes: 10])
+        server.catalog.limit(to: 10)
+        try await server.test { call async throws in
+            let job = #"{"request": {"url": "http://a.example/"}}"#
+            let ndjson: HTTPFields = [.contentType: "application/x-ndjson"]
+            #expect(try await call(.post, "/v1/jobs", body: job).status == .accepted)
+            let blob = try await call(
+                .post, "/v1/blobs", headers: [.contentType: "text/plain"], body: String(repeating: "x", count: 10))
+            #expect(blob.status == .created)
+            let refused = try await call(.post, "/v1/jobs", body: job)
+            #expect(refused.status == .tooManyRequests && refused.problem == .tooManyBytes)
+            #expect(refused.headers[.rateLimitPolicy] == #""storedBytes";q=10"#)
+            #expect(refused.headers[.retryAfter] == "60")
+            #expect(try await call(.post, "/v1/jobs/batch", headers: ndjson, body: job).problem == .tooManyBytes)
+            let id = try #require(blob.json?["id"]?.string)
+            #expect(try await call(.delete, "/v1/blobs/\(id)").status == .noContent)
+            #expect(try await call(.post, "/v1/jobs", body: job).status == .accepted)
+        }
+        #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="storedBytes"} 2"#))
     }
 
     @Test(arguments: [-3600, 10 * 86_400])

@@ -18,6 +18,7 @@ import Testing
     private final class Scene: Sendable {
         let issuer: TestIssuer
         let tenants = MemoryTenantStore(["other", "test"])
+        let revocations = MemoryTokenRevocationStore()
         let metrics = MetricsRegistry()
         let tokens: TokenAuthenticator
         private let source: Source
@@ -48,7 +49,7 @@ import Testing
                 interval: .seconds(600), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             ) { try source.load() }
             tokens = TokenAuthenticator(
-                policy: policy, keys: known, tenants: tenants, metrics: metrics,
+                policy: policy, keys: known, tenants: tenants, revocations: revocations, metrics: metrics,
                 now: { Timestamp(microseconds: TokenAuthenticatorTests.now * 1_000_000) })
             #expect(await known.refresh())
         }
@@ -76,6 +77,30 @@ import Testing
     }
 
     private static let right = TestIssuer.claims(at: now)
+
+    // MARK: Revoked ones
+
+    @Test func `a revoked token is refused, and others of its subject are not`() async throws {
+        let scene = try await Scene()
+        scene.revocations.revoke(token: "stolen")
+        #expect(try await scene.fault(["jti": "\"stolen\""]) == "revoked")
+        for id in ["\"other\"", nil, "7", "\"\""] as [String?] {
+            #expect(try await scene.key(TestIssuer.claims(at: Self.now, ["jti": id])) != nil)
+        }
+    }
+
+    @Test func `the tokens of a revoked subject are refused, but for those that were issued later`() async throws {
+        let scene = try await Scene()
+        scene.revocations.revoke(subject: "ada", at: Self.now - 100)
+        func claims(_ issued: Int64?) -> [String: String?] { ["iat": issued.map { "\($0)" }] }
+        for issued in [nil, Self.now - 500, Self.now - 100, Self.now - 100 + TokenRevocation.leeway] {
+            #expect(try await scene.fault(claims(issued)) == "revoked", "\(String(describing: issued))")
+        }
+        let later = claims(Self.now - 99 + TokenRevocation.leeway)
+        #expect(try await scene.key(TestIssuer.claims(at: Self.now, later)) != nil)
+        let other = claims(nil).merging(["sub": "\"bob\""]) { $1 }
+        #expect(try await scene.key(TestIssuer.claims(at: Self.now, other)) != nil)
+    }
 
     // MARK: Right ones
 

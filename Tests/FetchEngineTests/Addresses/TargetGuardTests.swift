@@ -46,6 +46,21 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
     }
 
     // Proves: SEC-2.
+    @Test func `control characters, spaces and DEL are refused wherever they stand`() {
+        for number in Array(0...0x20) + [0x7F] as [UInt8] {
+            let character = Character(Unicode.Scalar(number))
+            for text in [
+                "\(character)http://example.com/", "http:\(character)//example.com/", "http://\(character)example.com/",
+                "http://exa\(character)mple.com/", "http://example.com:8\(character)0/",
+                "http://example.com/a\(character)",
+                "http://example.com/?a\(character)b", "http://example.com/#a\(character)b",
+            ] {
+                #expect(code(text) == .urlInvalid, "\(number) in \(text)")
+            }
+        }
+    }
+
+    // Proves: SEC-2.
     @Test func `a URL longer than 16 KiB is refused`() {
         let prefix = "http://example.com/"
         let longest = prefix + String(repeating: "a", count: 16384 - prefix.utf8.count)
@@ -63,6 +78,25 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
     ])
     func `a host that is not plain is refused`(text: String, expected: TargetRefusal.Code) {
         #expect(code(text) == expected)
+    }
+
+    // Proves: SEC-3.
+    @Test func `a host becomes lower-case ASCII, as long as it may be`() throws {
+        let judge = TargetGuard(policy: .publicOnly)
+        for (host, plain) in [
+            ("EXAMPLE.Com", "example.com"), ("b\u{FC}cher.example", "xn--bcher-kva.example"),
+            // Not the transitional form, in which these would be other names.
+            ("fa\u{DF}.example", "xn--fa-hia.example"),
+            ("\u{3B2}\u{3CC}\u{3BB}\u{3BF}\u{3C2}.example", "xn--nxasmm1c.example"),
+            ("a_b-c.example", "a_b-c.example"), ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ] {
+            #expect(try judge.target("http://\(host)/").host == plain)
+        }
+        let label = String(repeating: "a", count: 63)
+        let longest = "\(label).\(label).\(label).\(String(repeating: "a", count: 57)).com"
+        #expect(longest.utf8.count == 253 && code("http://\(longest)/") == nil)
+        #expect(code("http://a\(longest)/") == .urlInvalid)
+        #expect(code("http://\(label)a.com/") == .urlInvalid)
     }
 
     // Proves: SEC-4.
@@ -92,6 +126,19 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
     }
 
     // Proves: SEC-5.
+    @Test(arguments: [
+        "localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "svc",
+        "cluster.local", "onion", "alt", "test", "invalid", "in-addr.arpa", "ip6.arpa",
+    ])
+    func `a private name is refused with everything below it`(name: String) {
+        for host in [name, "a.\(name)", "a.b.\(name.uppercased())"] {
+            #expect(code("http://\(host)/") == .hostForbidden, "\(host)")
+        }
+        #expect(code("http://\(name).example/") == nil)
+        #expect(code("http://a\(name).example/") == nil)
+    }
+
+    // Proves: SEC-5.
     @Test func `a name without a dot is refused`() {
         #expect(code("http://intra/") == .hostSingleLabel)
         #expect(code("http://notlocalhost.example/") == nil)
@@ -105,17 +152,33 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(text) == .schemeForbidden)
     }
 
-    // Proves: SEC-9.
-    @Test(arguments: [0, 1, 22, 25, 445, 2375, 5432, 6379, 6667, 10080, 10250, 27017] as [UInt16])
-    func `ports of other protocols are refused`(port: UInt16) throws {
-        #expect(code("http://example.com:\(port)/") == .portForbidden)
-        #expect(try code(address: "8.8.8.8", port: port) == .portForbidden)
-    }
+    /// Those of the Fetch standard (https://fetch.spec.whatwg.org/#port-blocking), port 0, and those of databases and
+    /// control planes.
+    private static let forbiddenPorts: Set<UInt16> = [
+        1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+        110,
+        111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
+        532,
+        540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
+        5061,
+        6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+        0, 445, 1433, 1521, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5900, 5984, 6379, 9200, 9300, 10250, 11211, 27017,
+    ]
 
     // Proves: SEC-9.
-    @Test(arguments: [2, 80, 443, 3000, 8000, 8080, 8443, 65535] as [UInt16])
-    func `other ports are allowed`(port: UInt16) {
-        #expect(code("http://example.com:\(port)/") == nil)
+    @Test func `ports of other protocols are refused, and no others`() throws {
+        let judge = TargetGuard(policy: .publicOnly)
+        let address = try #require(IPAddress("8.8.8.8"))
+        var refused: Set<UInt16> = []
+        for port in UInt16.min ... .max {
+            do throws(TargetRefusal) { try judge.judge(address, port: port) } catch {
+                #expect(error.code == .portForbidden)
+                refused.insert(port)
+            }
+        }
+        #expect(refused == Self.forbiddenPorts)
+        for port in Self.forbiddenPorts { #expect(code("http://example.com:\(port)/") == .portForbidden) }
+        for port in [2, 80, 443, 3000, 8000, 8080, 8443, 65535] { #expect(code("http://example.com:\(port)/") == nil) }
     }
 
     @Test func `an unrestricted policy refuses only what is no URL`() throws {

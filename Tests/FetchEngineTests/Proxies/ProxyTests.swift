@@ -118,9 +118,12 @@ import Testing
 /// Proxies under a restricting target policy.
 @Suite struct ProxyGuardTests {
     private static func verdict(
-        _ proxy: String, _ url: String, allowing rules: [String] = []
+        _ proxy: String, _ url: String, allowing rules: [String] = [], opensProxies: Bool = false,
+        nat64 prefix: String? = nil
     ) throws -> TargetRefusal.Code? {
         var policy = TargetPolicy.publicOnly
+        policy.opensProxies = opensProxies
+        if let prefix { try policy.translate(nat64: prefix) }
         for rule in rules { try policy.allow(rule) }
         let (relay, target) = (try #require(Proxy(proxy)), try URLRecord(url))
         do throws(TargetRefusal) {
@@ -136,14 +139,45 @@ import Testing
         #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/") == .proxyForbidden)
         #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/", allowing: ["127.0.0.1:3128"]) == nil)
         #expect(try Self.verdict("http://proxy", "http://a.example/") == .proxyForbidden)
-        #expect(try Self.verdict("socks5h://proxy.example", "http://a.example/") == nil)
+        #expect(try Self.verdict("socks5h://proxy.example", "http://a.example/", opensProxies: true) == nil)
+        #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/", opensProxies: true) == .proxyForbidden)
+        #expect(try Self.verdict("http://proxy", "http://a.example/", opensProxies: true) == .proxyForbidden)
+    }
+
+    // Proves: SEC-34.
+    @Test(arguments: ["http", "https", "socks4a", "socks5h"])
+    func `a public proxy is used where the operator allows proxies, or this one`(_ kind: String) throws {
+        let rules = [
+            "proxy.example": ["proxy.example", "*.example"], "8.8.8.8": ["8.8.8.8:3128", "8.8.8.0/24"],
+            "[2600::1]": ["[2600::1]:3128", "2600::/64"],
+        ]
+        for (host, rules) in rules {
+            let proxy = "\(kind)://\(host):3128"
+            #expect(try Self.verdict(proxy, "http://a.example/") == .proxyForbidden, "\(proxy)")
+            #expect(try Self.verdict(proxy, "http://a.example/", opensProxies: true) == nil, "\(proxy)")
+            for rule in rules {
+                #expect(try Self.verdict(proxy, "http://a.example/", allowing: [rule]) == nil, "\(proxy) \(rule)")
+            }
+            for rule in ["other.example", "8.8.8.8:3129", "8.8.4.0/24", "[2600::1]:1"] {
+                #expect(
+                    try Self.verdict(proxy, "http://a.example/", allowing: [rule]) == .proxyForbidden,
+                    "\(proxy) \(rule)")
+            }
+        }
+        // What a network translates to a public address is that.
+        let translated = "\(kind)://[64:ff9b::808:808]:3128"
+        #expect(try Self.verdict(translated, "http://a.example/", nat64: "64:ff9b::/96") == .proxyForbidden)
+        #expect(
+            try Self.verdict(translated, "http://a.example/", opensProxies: true, nat64: "64:ff9b::/96") == nil)
     }
 
     // Proves: SEC-34.
     @Test func `a name may not be resolved here and handed on, where no address of it is judged`() throws {
-        #expect(try Self.verdict("socks5://proxy.example", "http://a.example/") == .proxyForbidden)
-        #expect(try Self.verdict("socks4://proxy.example", "http://a.example/") == .proxyForbidden)
-        #expect(try Self.verdict("socks5://proxy.example", "http://192.0.2.1/") == nil)
+        for kind in ["socks4", "socks5"] {
+            let proxy = "\(kind)://proxy.example"
+            #expect(try Self.verdict(proxy, "http://a.example/", opensProxies: true) == .proxyForbidden)
+            #expect(try Self.verdict(proxy, "http://192.0.2.1/", opensProxies: true) == nil)
+        }
     }
 
     @Test func `without a restriction every proxy will do`() throws {

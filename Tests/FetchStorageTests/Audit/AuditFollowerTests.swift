@@ -258,14 +258,18 @@ import Testing
     }
 
     @Test func `an address of a daemon is a socket of the machine, or a TCP port`() {
-        for text in ["unix:/dev/log", "tcp://10.0.0.9:601", "tcp://[2001:db8::1]:514", "tcp://logs.example:6514"] {
+        for text in [
+            "unix:/dev/log", "tcp://10.0.0.9:601", "tcp://[2001:db8::1]:514", "tcp://logs.example:6514",
+            "tls://logs.example:6514", "tls://10.0.0.9:6514", "tls://[2001:db8::1]:6514",
+        ] {
             #expect(SyslogAddress(text)?.description == text)
         }
         let long = "unix:/" + String(repeating: "a", count: 120)
         for text in [
             "", "/dev/log", "unix:dev/log", "unix:", "udp://a:514", "tcp://a", "tcp://:514", "tcp://a:0",
             "tcp://a:70000",
-            "tcp://a:514/", "tcp://u@a:514", "tcp://::1:514", "tcp://[a]:514", "tcp://a b:514", "tls://a:6514", long,
+            "tcp://a:514/", "tcp://u@a:514", "tcp://::1:514", "tcp://[a]:514", "tcp://a b:514", "tls://a", "tls://a:0",
+            "https://a:1", long,
         ] {
             #expect(SyslogAddress(text) == nil, "\(text)")
         }

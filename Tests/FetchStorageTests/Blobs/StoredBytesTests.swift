@@ -83,4 +83,95 @@ import Testing
             #expect(try await free.room(of: .first) == nil)
         }
     }
+
+    // MARK: Bodies that are kept with jobs
+
+    /// Ends a job with a body.
+    private func end(
+        _ body: JobOutcome.Body?, as state: JobState = .succeeded, file: RawJSON? = nil, at node: Int = 0,
+        storedBefore days: Int = 0, _ fixture: StoreFixture
+    ) async throws -> NewJob {
+        let id = Job.ID(UUIDv7(at: Timestamp.now.advanced(by: .seconds(-86_400 * days))))
+        let job = NewJob(id: id, tenant: fixture.tenant, spec: try .make())
+        _ = try await fixture.store(node).enqueue([job])
+        let claimed = try #require(try await fixture.queue(node).claim(limit: 1).first)
+        var outcome = JobOutcome.make(state, body: body)
+        outcome.file = file
+        #expect(try await fixture.queue(node).settle(claimed, outcome))
+        return job
+    }
+
+    private func storedBytes(_ fixture: StoreFixture) async throws -> Int64 {
+        try await PostgresTenantStore(client: fixture.database.client).usage(of: fixture.tenant).storedBytes
+    }
+
+    private func inline(_ count: Int) -> JobOutcome.Body { .inline([UInt8](repeating: 120, count: count)) }
+
+    // Proves: SEC-45.
+    @Test func `bodies of jobs count, wherever they lie, and make room when they go`() async throws {
+        try await StoreFixture.with { fixture async throws in
+            let catalog = catalog(fixture)
+            let first = try await end(inline(20), fixture)
+            let large = MeasuredBlob(id: Blob.ID(), bytes: 30, digest: SHA256Digest(of: []))
+            let second = try await end(.blob(large), at: 1, fixture)
+            _ = try await end(nil, fixture)
+            #expect(try await storedBytes(fixture) == 50)
+            // A file is a blob, and counts as that.
+            let file = blob(10)
+            _ = try await catalog.addFile(file, of: nil, named: "a.txt", replacing: false)
+            _ = try await end(.blob(file.content), file: RawJSON(Array("{}".utf8)), fixture)
+            #expect(try await storedBytes(fixture) == 60)
+            #expect(try await catalog.room(of: .first)?.left == 40)
+            #expect(try await catalog.room(of: .second)?.left == 100)
+            #expect(try await !hasRoom { () throws(StoreError) in _ = try await catalog.add(blob(41), nil) })
+            // Another node removes what this one has stored.
+            #expect(try await fixture.store(1).remove([first.id, first.id], of: .first) == [first.id])
+            #expect(try await storedBytes(fixture) == 40)
+            #expect(try await fixture.store().remove([second.id, first.id], of: .first) == [second.id])
+            #expect(try await storedBytes(fixture) == 10)
+            #expect(try await fixture.count("kept_bodies") == 2)
+        }
+    }
+
+    @Test func `a job that is tried again has its body no more`() async throws {
+        try await StoreFixture.with { fixture async throws in
+            let job = try await end(inline(20), as: .failed, fixture)
+            #expect(try await storedBytes(fixture) == 20)
+            #expect(try await fixture.store().redrive([job]) == [job.id])
+            #expect(try await storedBytes(fixture) == 0)
+            #expect(try await fixture.store().redrive([job]).isEmpty)
+            #expect(try await storedBytes(fixture) == 0)
+        }
+    }
+
+    @Test func `bodies that expire make room, row by row and with their partition`() async throws {
+        try await StoreFixture.with { fixture async throws in
+            let retention = Duration.seconds(30 * 86_400)
+            try await fixture.database.client.query(
+                "SELECT add_job_partition(now() - interval '45 days', now() - interval '40 days')")
+            for days in [50, 42, 0] { _ = try await end(inline(days + 1), storedBefore: days, fixture) }
+            #expect(try await storedBytes(fixture) == 51 + 43 + 1)
+            try await fixture.database.client.query(
+                "UPDATE results SET finished_at = now() - interval '31 days' WHERE body_bytes > 1")
+            try await fixture.queue().maintainPartitions(for: retention)
+            #expect(try await storedBytes(fixture) == 51 + 1)
+            #expect(try await fixture.queue().removeFinal(after: retention) == 1)
+            #expect(try await storedBytes(fixture) == 1)
+        }
+    }
+
+    @Test func `what nodes have counted that are gone is in one row, and the sum is the same`() async throws {
+        try await StoreFixture.with { fixture async throws in
+            _ = try await fixture.queue(1).heartbeat()
+            for node in [0, 1] { _ = try await end(inline(10), at: node, fixture) }
+            let expired = PostgresExpiredRowStore(client: fixture.database.client)
+            for bytes in [20, 30] as [Int64] {
+                #expect(try await expired.remove(.keptBodies, keeping: Retention()) == 1)
+                #expect(try await expired.remove(.keptBodies, keeping: Retention()) == 0)
+                #expect(try await storedBytes(fixture) == bytes)
+                #expect(try await fixture.count("kept_bodies") == 2)
+                _ = try await end(inline(10), fixture)
+            }
+        }
+    }
 }

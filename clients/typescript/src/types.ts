@@ -636,7 +636,10 @@ export interface TenantUsage {
   sessions: UsageCount;
   /** Questions that wait for an answer. */
   openQuestions: UsageCount;
-  /** Bytes of blobs, which are what the tenant has uploaded and the files of its downloads. */
+  /**
+   * Bytes of what the tenant has uploaded, of the files of its downloads, and of the bodies that are kept with its
+   * jobs.
+   */
   storedBytes: UsageCount;
   /** Heads and bodies of requests and responses that jobs have moved since the day of UTC began. */
   bytesOfDay: {
@@ -1094,7 +1097,10 @@ export interface LoadConfiguration {
     /** What is attached to the answers that are stored. */
     userInfo?: Record<string, string>;
   };
-  /** The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). */
+  /**
+   * The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails
+   * with `proxyForbidden` when the operator does not allow its proxy.
+   */
   proxy?: {
     /** How the proxy is spoken to, its host and its port; without user name and password. */
     url?: string;

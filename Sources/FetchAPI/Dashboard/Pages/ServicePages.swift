@@ -72,7 +72,7 @@ enum ServicePages {
             ("Jobs that run", usage.runningJobs, .maximumRunningJobs, Figure.text),
             ("Sessions", usage.sessions, .maximumSessions, Figure.text),
             ("Open questions", usage.openQuestions, .maximumOpenQuestions, Figure.text),
-            ("Stored blobs", usage.storedBytes, .maximumStoredBytes, Figure.bytes),
+            ("Stored bytes", usage.storedBytes, .maximumStoredBytes, Figure.bytes),
             ("Bytes of the day", usage.traffic.bytes, .maximumBytesPerDay, Figure.bytes),
         ]
         var rows = lines.map { name, count, limit, text in

@@ -548,7 +548,8 @@ class TenantUsage(Model):
     open_questions: UsageCount
     """Questions that wait for an answer."""
     stored_bytes: UsageCount
-    """Bytes of blobs, which are what the tenant has uploaded and the files of its downloads."""
+    """Bytes of what the tenant has uploaded, of the files of its downloads, and of the bodies that are kept with its
+    jobs."""
     bytes_of_day: TenantUsageBytesOfDay
     """Heads and bodies of requests and responses that jobs have moved since the day of UTC began."""
     bytes_per_second: UsageMaximum
@@ -894,7 +895,8 @@ class LoadConfigurationCache(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadConfigurationProxy(Model):
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`)."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails with
+    `proxyForbidden` when the operator does not allow its proxy."""
 
     url: str | None = None
     """How the proxy is spoken to, its host and its port; without user name and password."""
@@ -1071,7 +1073,8 @@ class LoadConfiguration(Model):
     cache: LoadConfigurationCache | None = None
     """Which answers are stored, and which stored ones are used."""
     proxy: LoadConfigurationProxy | None = None
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`)."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails
+    with `proxyForbidden` when the operator does not allow its proxy."""
     tls: LoadConfigurationTls | None = None
     """Which versions of TLS are used."""
     timeouts: LoadConfigurationTimeouts | None = None

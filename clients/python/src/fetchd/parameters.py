@@ -392,7 +392,8 @@ class LoadConfigurationCache(TypedDict, total=False):
 
 
 class LoadConfigurationProxy(TypedDict, total=False):
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`)."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails with
+    `proxyForbidden` when the operator does not allow its proxy."""
 
     url: str
     credential: CredentialID | ProxyCredential
