@@ -29,7 +29,7 @@ CREATE FUNCTION fetchd.check_job(job jsonb, owner bigint) RETURNS void
 DECLARE
     known CONSTANT text[] := ARRAY[
         'kind', 'session', 'request', 'configuration', 'priority', 'runAt', 'expiresAt', 'suspended', 'discretionary',
-        'initiated', 'flow', 'labels', 'resumeFrom', 'webhook', 'group'
+        'initiated', 'flow', 'labels', 'resumeFrom', 'webhook', 'group', 'trace'
     ];
     unknown text;
     url CONSTANT text := CASE jsonb_typeof(job -> 'request')
@@ -144,6 +144,7 @@ BEGIN
             PERFORM fetchd.refuse('/flow', 'has no member but "key"');
         END IF;
     END IF;
+    IF jsonb_typeof(job -> 'trace') <> 'null' THEN PERFORM fetchd.check_trace(job -> 'trace'); END IF;
     IF jsonb_typeof(job -> 'webhook') <> 'null' THEN
         IF job #>> '{webhook,endpoint}' IS NULL THEN
             PERFORM fetchd.refuse('/webhook', 'must be an object with the member "endpoint"');
@@ -204,6 +205,31 @@ END
 $_$;
 
 COMMENT ON FUNCTION fetchd.check_time(pointer text, value text) IS 'refuses a text that names no time; none is no fault';
+
+CREATE FUNCTION fetchd.check_trace(trace jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    unknown text;
+BEGIN
+    IF jsonb_typeof(trace) <> 'object' THEN PERFORM fetchd.refuse('/trace', 'must be an object'); END IF;
+    SELECT name INTO unknown FROM jsonb_object_keys(trace) AS name WHERE name NOT IN ('traceparent', 'tracestate') LIMIT 1;
+    IF FOUND THEN
+        PERFORM fetchd.refuse('/trace/' || unknown, 'is not known; known are: traceparent, tracestate');
+    END IF;
+    IF jsonb_typeof(trace -> 'traceparent') IS DISTINCT FROM 'string'
+        OR trace ->> 'traceparent' !~ '^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$'
+    THEN
+        PERFORM fetchd.refuse(
+            '/trace/traceparent', 'must be a traceparent as W3C Trace Context writes it, of version 00');
+    END IF;
+    IF jsonb_typeof(trace -> 'tracestate') NOT IN ('string', 'null') OR octet_length(trace ->> 'tracestate') > 512 THEN
+        PERFORM fetchd.refuse('/trace/tracestate', 'must be a string of 512 bytes at most');
+    END IF;
+END
+$_$;
+
+COMMENT ON FUNCTION fetchd.check_trace(trace jsonb) IS 'refuses a trace that no job can go on in; what is wrong with the members of a tracestate is left to its reader, who ignores it as those of requests';
 
 CREATE FUNCTION fetchd.disallow(role name, tenant text DEFAULT 'default'::text) RETURNS void
     LANGUAGE sql
@@ -446,7 +472,7 @@ COMMENT ON FUNCTION fetchd.refuse(pointer text, rule text) IS 'ends the statemen
 
 CREATE FUNCTION fetchd.spec_of(job json) RETURNS json
     LANGUAGE sql STABLE
-    AS $$
+    AS $_$
     SELECT (
         '{"kind":' || coalesce(job -> 'kind', '"data"')::text
         || CASE WHEN job ->> 'session' <> 'default' THEN ',"session":' || (job -> 'session')::text ELSE '' END
@@ -478,12 +504,19 @@ CREATE FUNCTION fetchd.spec_of(job json) RETURNS json
         || coalesce((
             SELECT string_agg(',' || to_json(member.key)::text || ':' || member.value::text, '' ORDER BY member.n)
             FROM json_each(job) WITH ORDINALITY AS member (key, value, n)
-            WHERE member.key NOT IN ('kind', 'session', 'request', 'configuration', 'priority', 'suspended')
+            WHERE member.key NOT IN ('kind', 'session', 'request', 'configuration', 'priority', 'suspended', 'trace')
                 AND json_typeof(member.value) <> 'null'
+        ), '')
+        -- Of the flags only the last one has a meaning.
+        || coalesce((
+            SELECT ',"trace":{"traceparent":"' || left(parent, -2)
+                || CASE WHEN parent ~ '[13579bdf]$' THEN '01' ELSE '00' END || '"'
+                || coalesce(',"tracestate":' || to_json(job #>> '{trace,tracestate}')::text, '') || '}'
+            FROM (SELECT job #>> '{trace,traceparent}') AS trace (parent)
         ), '')
         || '}'
     )::json
-$$;
+$_$;
 
 COMMENT ON FUNCTION fetchd.spec_of(job json) IS 'the job as the API would store it: the kind first, the request with its method, no member that is null';
 

@@ -47,10 +47,12 @@ struct ClusterPlace: Hashable, Sendable {
     func dataDirectory(major: Int) -> String { "\(directory)/pg\(major)" }
 
     /// The major of the cluster that is there; the newest of several.
-    var existingMajor: Int? {
+    var existingMajor: Int? { Self.existingMajor(in: directory) }
+
+    static func existingMajor(in directory: String) -> Int? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.compactMap { $0.hasPrefix("pg") ? Int($0.dropFirst(2)) : nil }
-            .filter { access("\(dataDirectory(major: $0))/PG_VERSION", F_OK) == 0 }
+            .filter { access("\(directory)/pg\($0)/PG_VERSION", F_OK) == 0 }
             .max()
     }
 

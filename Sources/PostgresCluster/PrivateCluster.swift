@@ -63,6 +63,17 @@ package struct PrivateCluster: Service {
     /// Whether the server can be used, and why not.
     package var state: ClusterState { readiness.state }
 
+    /// Whether one was made already.
+    package static func exists(_ configuration: Configuration) -> Bool {
+        ClusterPlace.existingMajor(in: normalized(configuration.directory)) != nil
+    }
+
+    /// Looks whether one can be made, and makes nothing.
+    package static func examine(_ configuration: Configuration) async throws(PrivateClusterError) {
+        _ = try OSUser.forDatabase(named: configuration.databaseUser)
+        _ = try await ServerBinaries.locate(in: configuration.binaryDirectory, needed: nil)
+    }
+
     /// Chooses the user, finds PostgreSQL and makes the directories; starts nothing.
     package init(_ configuration: Configuration, loop: EventLoop, logger: Logger) async throws(PrivateClusterError) {
         self.configuration = configuration

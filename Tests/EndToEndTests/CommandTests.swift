@@ -284,4 +284,48 @@ import Testing
             #expect(wrong.errors.contains("the database cannot be reached"))
         }
     }
+
+    @Test func `the doctor makes no database where there is none`() async throws {
+        let directory = try TemporaryDirectory()
+        let place = directory.file("data")
+        let environment = ["PATH": "/usr/bin:/bin", "DATA_DIRECTORY": place, "SERVER_PORT": "0"]
+        let end = try await ProgramEnd.of(["doctor"], environment)
+        #expect(end.output.contains("note   database: there is no private PostgreSQL yet\n       → the first start"))
+        #expect(end.status == 0 || end.output.contains("WRONG  disk"), "\(end.output)\(end.errors)")
+        #expect(!FileManager.default.fileExists(atPath: place))
+        let nowhere = try await ProgramEnd.of(
+            ["doctor"], environment.merging(["POSTGRES_BINARY_DIRECTORY": directory.path]) { $1 })
+        #expect(nowhere.status == 69 && nowhere.errors.contains(directory.path), "\(nowhere.errors)")
+    }
+
+    @Test func `keys are made, listed, rotated and revoked at a service, when flags name one`() async throws {
+        try await Scene.with { scene, _ in
+            let file = scene.directory.file("key")
+            let key = Data((scene.environment["FETCHD_KEY"] ?? "").utf8)
+            #expect(FileManager.default.createFile(atPath: file, contents: key, attributes: [.posixPermissions: 0o600]))
+            let place = ["--url", scene.service.base, "--key-file", file]
+            func run(_ arguments: String...) async throws -> ProgramEnd {
+                try await ProgramEnd.of(["keys"] + arguments + place, scene.environment)
+            }
+            let made = try await run("create", "--name", "reader", "--scope", "jobs:read", "--expires-in", "2d")
+            #expect(made.status == 0 && made.output.hasPrefix("fk_") && made.output.count(where: \.isNewline) == 1)
+            let id = try #require(made.errors.split(separator: " ").first.map(String.init))
+            #expect(id.hasPrefix("key_"))
+            let rotated = try await run("rotate", id, "--overlap", "1h")
+            #expect(rotated.status == 0 && rotated.output.hasPrefix("fk_"), "\(rotated.errors)")
+            #expect(try await run("revoke", id).output == "revoked \(id)\n")
+            let listed = try await run("ls")
+            let line = listed.output.split(separator: "\n").first { $0.hasPrefix(id) }
+            #expect(line?.contains("reader") == true && line?.contains("revoked") == true, "\(listed.output)")
+            #expect(try await run("revoke", "key_none").status == 64)
+            // What the key of the request may not do, its own may not either.
+            let refused = try await run("create", "--role", "admin")
+            #expect(refused.status == 77 || refused.status == 64, "\(refused.errors)")
+            #expect(refused.errors.contains("/scopes"))
+            let tenant = try await run("create", "--tenant", "other")
+            #expect(tenant.status == 64 && tenant.errors.contains("leave --tenant out"))
+            let local = try await scene.run("keys", "ls", "-o", "json")
+            #expect(local.status == 64 && local.errors.contains("--url or --profile"))
+        }
+    }
 }

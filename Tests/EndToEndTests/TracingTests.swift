@@ -256,6 +256,12 @@ import Testing
             let stored = try #require(try rows.first?.decode(String.self, at: 0))
             _ = try await service.job(stored) { member($0, "state") == "succeeded" }
             let message = try await receiver.next()
+            let traced = #", "trace": {"traceparent": "00-\#(Self.trace)-\#(Self.caller)-01"}}"#
+            let joining = #"{"request": "\#(origin.url("/b"))"\#(traced)"#
+            let joined = try await place.database.client.query("SELECT fetchd.enqueue(\(joining)::json)")
+            let joiner = try #require(try joined.first?.decode(String.self, at: 0))
+            let shown = try await service.job(joiner) { member($0, "state") == "succeeded" }
+            #expect(member(shown, "trace", "traceparent") == "00-\(Self.trace)-\(Self.caller)-01")
             try await Browser.with(flags: ["--blink-settings=scriptEnabled=false"]) { browser in
                 try await browser.open(service.base + "/dashboard/jobs/new")
                 try await browser.type(key, into: "#key")
@@ -272,7 +278,9 @@ import Testing
             let collected = try await Collected(from: collector)
             #expect(collected.faults.isEmpty)
             let jobs = collected.spans("job")
-            try #require(jobs.count == 2)
+            try #require(jobs.count == 3)
+            let inCaller = try #require(jobs.first { member($0, "attributes", "fetchd.job.id") == joiner })
+            #expect(member(inCaller, "trace") == Self.trace && member(inCaller, "parent") == Self.caller)
             let fromSQL = try #require(jobs.first { member($0, "attributes", "fetchd.job.id") == stored })
             // Its own span is the first of the trace.
             #expect(member(fromSQL, "parent") == "")
@@ -285,7 +293,8 @@ import Testing
             #expect(message["traceparent"]?.hasPrefix("00-\(trace)-") == true)
             #expect(service.logged.contains(#""trace_id":"\#(trace)""#))
             let form = try #require(collected.spans("POST /dashboard/jobs/new").last)
-            let submitted = try #require(jobs.first { member($0, "attributes", "fetchd.job.id") != stored })
+            let submitted = try #require(
+                jobs.first { ![stored, joiner].contains(member($0, "attributes", "fetchd.job.id") ?? "") })
             #expect(submitted["trace"] as? String == form["trace"] as? String)
             #expect(submitted["parent"] as? String == form["id"] as? String && member(form, "parent") == "")
             #expect(!collected.text.contains(key))

@@ -22,6 +22,7 @@ import Testing
             ($0.requestStart, $0.requestEnd) = (.milliseconds(30), .milliseconds(31))
             ($0.responseStart, $0.responseEnd) = (.milliseconds(131), .milliseconds(631))
             ($0.networkProtocolName, $0.negotiatedTLSProtocolVersion) = ("h2", "TLSv1.3")
+            $0.tlsSessionWasResumed = true
         }
         let second = try transaction {
             $0.isReusedConnection = true
@@ -44,7 +45,7 @@ import Testing
             #"fetchd_connections_total{use="new"} 1"#, #"fetchd_connections_total{use="reused"} 1"#,
             #"fetchd_connections_total{use="lost"} 0"#, #"fetchd_tls_handshakes_total{version="TLSv1.3"} 1"#,
             #"fetchd_cache_verdicts_total{verdict="stale"} 1"#, "fetchd_cache_stores_total 1",
-            "fetchd_redirects_total 2",
+            "fetchd_tls_sessions_resumed_total 1", "fetchd_redirects_total 2",
             "fetchd_challenges_total 1", #"fetchd_cookies_total{verdict="accepted"} 0"#,
             #"fetchd_transfer_phase_seconds_sum{phase="dns"} 0.004"#,
             #"fetchd_transfer_phase_seconds_sum{phase="connect"} 0.006"#,

@@ -49,7 +49,7 @@ extension DashboardRoutes {
         content.canDelete = job.state.isFinal && view.may(Self.actionsPath)
         content.canSubmit = job.state.isFinal && view.isOwn && view.mayOpen(Self.newJobPath)
         let shown = content
-        return await drawing.draw { page(.job, JobDetailPage(job, shown)) }
+        return await drawing.draw(for: session.tenant) { page(.job, JobDetailPage(job, shown)) }
     }
 
     /// The page as another node makes it that runs the job, and alone knows how far it is; nil when this one makes it,

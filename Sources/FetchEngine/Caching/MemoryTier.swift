@@ -9,6 +9,8 @@ package struct MemoryTier {
     package static let maximumVariants = 16
 
     package private(set) var capacity: Int64
+    /// How many entries have gone for the room of others.
+    package private(set) var evictions = 0
     private var entries: [CacheKey: [Stored]] = [:]
     private var recency = RecencyList<CacheEntry.ID>()
     private var keys: [CacheEntry.ID: CacheKey] = [:]
@@ -62,7 +64,11 @@ package struct MemoryTier {
         for stored in entries.values.joined() where stored.entry.responseTime >= time { remove(stored.entry) }
     }
 
-    package mutating func removeAll() { self = MemoryTier(capacity: capacity) }
+    package mutating func removeAll() {
+        entries.removeAll()
+        recency.removeAll()
+        keys.removeAll()
+    }
 
     package mutating func setCapacity(_ capacity: Int64) {
         self.capacity = max(0, capacity)
@@ -76,6 +82,7 @@ package struct MemoryTier {
                 continue
             }
             remove(stored.entry)
+            evictions += 1
         }
     }
 }

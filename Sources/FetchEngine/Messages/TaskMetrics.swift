@@ -93,6 +93,10 @@ public struct TransactionMetrics: Sendable {
     public var negotiatedTLSProtocolVersion: String?
     /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
     public var negotiatedTLSCipherSuite: String?
+    /// Whether the TLS handshake went on from an earlier one with the server, and cost it no signature.
+    ///
+    /// False on a reused connection, and of a transaction before a load that was parked.
+    public var tlsSessionWasResumed = false
     /// The certificates that the server has shown, in DER, its own first.
     ///
     /// Empty on a reused connection, and of a transaction before a load that was parked.

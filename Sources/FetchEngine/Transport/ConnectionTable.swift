@@ -25,12 +25,12 @@ final class ConnectionTable {
         let socket = Glibc.socket(family, kind | flags, number)
         guard socket >= 0 else { return socket }
         ends[socket] = .some(nil)
-        budget.take(1)
+        budget.opened()
         return socket
     }
 
     func close(_ socket: Int32) -> Int32 {
-        budget.giveBack(1)
+        budget.closed()
         if case .some(.some(let ends)) = ends.removeValue(forKey: socket) { sockets[ends] = nil }
         return Glibc.close(socket)
     }

@@ -7,6 +7,7 @@ package final class DescriptorBudget: Sendable {
     package let limit: Int
     private let onShortage: @Sendable () -> Void
     private let taken = Atomic<Int>(0)
+    private let sockets = Atomic<Int>(0)
     private let waits = Atomic<Int>(0)
     private let shortages = Atomic<Int>(0)
     private let reportedAt = Atomic<UInt64>(0)
@@ -23,6 +24,8 @@ package final class DescriptorBudget: Sendable {
 
     /// The descriptors in use or set apart.
     package var used: Int { taken.load(ordering: .relaxed) }
+    /// The sockets of transfers that are open: connections in use, idle ones that are kept, and those being made.
+    package var connections: Int { sockets.load(ordering: .relaxed) }
     /// The loads that wait for some.
     package var waiting: Int { waits.load(ordering: .relaxed) }
     /// How often loads began to wait.
@@ -34,6 +37,18 @@ package final class DescriptorBudget: Sendable {
     func take(_ count: Int) { taken.add(count, ordering: .relaxed) }
 
     func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
+
+    /// Takes the descriptor of a socket that is there already.
+    func opened() {
+        take(1)
+        sockets.add(1, ordering: .relaxed)
+    }
+
+    /// Gives the descriptor of a socket back.
+    func closed() {
+        giveBack(1)
+        sockets.subtract(1, ordering: .relaxed)
+    }
 
     /// Records how many loads wait now.
     func noteWaiting(_ count: Int) {

@@ -18,6 +18,7 @@ extension Transfer {
         var connections = 0
         ccurl_get_long(easy, CURLINFO_NUM_CONNECTS, &connections)
         guard connections > 0 else { return }
+        metrics.tlsSessionWasResumed = SSL_session_reused(secureConnection) == 1
         metrics.certificates = CertificateCoding.der(ofAll: SSL_get_peer_cert_chain(secureConnection))
     }
 

@@ -53,12 +53,15 @@ package enum MetricName: String, Sendable, CaseIterable {
     case transfers = "fetchd_transfers_total"
     case transferPhase = "fetchd_transfer_phase_seconds"
     case connections = "fetchd_connections_total"
+    case connectionsOpen = "fetchd_connections_open"
     case tlsHandshakes = "fetchd_tls_handshakes_total"
+    case tlsResumptions = "fetchd_tls_sessions_resumed_total"
     case redirects = "fetchd_redirects_total"
     case challenges = "fetchd_challenges_total"
     case cacheVerdicts = "fetchd_cache_verdicts_total"
     case cacheStores = "fetchd_cache_stores_total"
     case cacheMemory = "fetchd_cache_memory_bytes"
+    case cacheEvictions = "fetchd_cache_evictions_total"
     case cookies = "fetchd_cookies_total"
     case sentBytes = "fetchd_traffic_sent_bytes_total"
     case receivedBytes = "fetchd_traffic_received_bytes_total"
@@ -218,13 +221,19 @@ extension MetricName {
             .counter(
                 "Connections that transfers used: new or reused ones, and those that were lost before an answer.",
                 labels: "use")
+        case .connectionsOpen: .gauge("Connections of transfers that are open here: in use, idle, or being made.")
         case .tlsHandshakes: .counter("TLS handshakes that were completed, by version.", labels: "version")
+        case .tlsResumptions: .counter("Those of them that went on from an earlier handshake with the server.")
         case .redirects: .counter("Redirects that were followed.")
         case .challenges: .counter("Challenges of servers and proxies that were answered.")
         case .cacheVerdicts:
             .counter("What the cache said of responses: hit, or why the request went to the origin.", labels: "verdict")
         case .cacheStores: .counter("Responses that the cache stored.")
         case .cacheMemory: .gauge("Bytes of cached responses in the memory of this node.")
+        case .cacheEvictions:
+            .counter(
+                "Cached responses that were given up for room: from the memory of this node, or from the database by it.",
+                labels: "store")
         case .cookies: .counter("Cookies that servers set, by whether they were taken.", labels: "verdict")
         case .sentBytes: .counter("Bytes that jobs have sent.")
         case .receivedBytes: .counter("Bytes that jobs have received.")

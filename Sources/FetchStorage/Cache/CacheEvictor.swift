@@ -40,6 +40,8 @@ package final class CacheEvictor: Service {
     private let sending: AsyncStream<Cleanup>.Continuation
     /// The bytes stored for each tenant since it was last searched for a surplus.
     private let stored = Mutex<[Tenant.ID: Int64]>([:])
+    /// How many entries were removed from the database for the room of others.
+    private let evicted = Atomic<Int>(0)
 
     init(
         _ configuration: Configuration,
@@ -63,6 +65,11 @@ package final class CacheEvictor: Service {
     /// Has the metrics tell of the memory.
     package func report(to metrics: MetricsRegistry) {
         metrics.observe(.cacheMemory) { [room] in Double(room.bytes) }
+        metrics.observeAll(.cacheEvictions) { [self] in
+            [("memory", room.evictions), ("database", evicted.load(ordering: .relaxed))].map { store, count in
+                MetricsRegistry.Observation(labels: [store], value: Double(count))
+            }
+        }
     }
 
     var hasOtherNodes: Bool { peers.exist }
@@ -87,7 +94,9 @@ package final class CacheEvictor: Service {
             // The entries that come until the next look have room too.
             let capacity = configuration.capacity / 20 * 19
             let surplus = await reaching { try await self.table.evict(tenant, capacity: capacity) }
-            for id in surplus ?? [] { await reaching { try await self.blobs.delete(id) } }
+            guard let surplus else { return }
+            evicted.add(surplus.count, ordering: .relaxed)
+            for id in surplus.blobs { await reaching { try await self.blobs.delete(id) } }
         }
     }
 

@@ -102,8 +102,8 @@ extension CacheTable {
 
     /// Removes the entries used longest ago, until the rest of a tenant's is within a capacity.
     ///
-    /// - Returns: The blobs that no entry needs any more.
-    func evict(_ tenant: Tenant.ID, capacity: Int64) async throws -> [Blob.ID] {
+    /// - Returns: The blobs that no entry needs any more, and how many entries there were.
+    func evict(_ tenant: Tenant.ID, capacity: Int64) async throws -> (blobs: [Blob.ID], count: Int) {
         let rows = try await client.of(tenant).query(
             """
             -- cache.evict
@@ -124,6 +124,6 @@ extension CacheTable {
             RETURNING e.blob_id
             """
         )
-        return try rows.compactMap { try $0.decode(Blob.ID?.self, at: 0) }
+        return (try rows.compactMap { try $0.decode(Blob.ID?.self, at: 0) }, rows.count)
     }
 }

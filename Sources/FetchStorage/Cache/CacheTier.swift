@@ -133,9 +133,10 @@ struct CacheTier {
     mutating func removeAll() { change { $0.removeAll() } }
 
     private mutating func apply(_ body: (inout MemoryTier) -> Void) {
-        let before = memory.usage
+        let (before, evictions) = (memory.usage, memory.evictions)
         body(&memory)
         room.take(memory.usage - before)
+        room.noteEvicted(memory.evictions - evictions)
     }
 
     private mutating func confirm(_ key: CacheKey) {
@@ -150,6 +151,7 @@ struct CacheTier {
 final class CacheRoom: Sendable {
     private let capacity: Int64
     private let used = Atomic<Int64>(0)
+    private let evicted = Atomic<Int>(0)
 
     init(capacity: Int64) { self.capacity = capacity }
 
@@ -160,6 +162,13 @@ final class CacheRoom: Sendable {
 
     /// How much all of them have.
     var bytes: Int64 { max(0, used.load(ordering: .relaxed)) }
+
+    /// How many entries have gone for the room of others.
+    var evictions: Int { evicted.load(ordering: .relaxed) }
+
+    func noteEvicted(_ count: Int) {
+        if count > 0 { evicted.add(count, ordering: .relaxed) }
+    }
 
     func take(_ bytes: Int64) { used.add(bytes, ordering: .relaxed) }
 }

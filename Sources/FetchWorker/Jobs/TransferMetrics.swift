@@ -11,6 +11,7 @@ package struct TransferMetrics: Sendable {
     private let transfers: MetricFamily<Counter>
     private let connections: (new: Counter, reused: Counter, lost: Counter)
     private let handshakes: MetricFamily<Counter>
+    private let resumptions: Counter
     private let phases: (dns: Histogram, connect: Histogram, tls: Histogram)
     private let exchange: (send: Histogram, wait: Histogram, receive: Histogram)
     private let redirects: Counter
@@ -24,6 +25,7 @@ package struct TransferMetrics: Sendable {
         let used = registry.counter(.connections)
         connections = (used["new"], used["reused"], used["lost"])
         handshakes = registry.counter(.tlsHandshakes)
+        resumptions = registry.counter(.tlsResumptions)[]
         let phase = registry.histogram(.transferPhase)
         phases = (phase["dns"], phase["connect"], phase["tls"])
         exchange = (phase["send"], phase["wait"], phase["receive"])
@@ -60,6 +62,7 @@ package struct TransferMetrics: Sendable {
         }
         if transaction.secureConnectionEnd != nil {
             let version = transaction.negotiatedTLSProtocolVersion
+            if transaction.tlsSessionWasResumed { resumptions.add() }
             handshakes[version.map { Self.versions.contains($0) ? $0 : "other" } ?? "unknown"].add()
         }
         observe(phases.dns, from: transaction.domainLookupStart, to: transaction.domainLookupEnd)

@@ -45,17 +45,25 @@ struct DoctorCommand: AsyncParsableCommand {
             }
             for finding in Examination.ofMachine(settings) { tell(finding) }
             tell(await Examination.port(settings))
-            try await Database.with(settings, logger: .make(settings)) { database in
-                let asked = Timestamp.now
-                let facts = try await DatabaseFacts(client: database.client)
-                for finding in Examination.database(facts, asked: asked, answered: .now) { tell(finding) }
-                let pending = try await database.pendingMigrations()
-                tell(Examination.migrations(pending, migrates: settings.migratesDatabase))
-                guard pending.isEmpty, !quick else { return }
-                for finding in try await jobs(database, settings) { tell(finding) }
+            if try await Database.exists(settings) {
+                try await examineDatabase(settings, tell)
+            } else {
+                tell(Examination.noDatabase)
             }
             guard isWrong else { return print("All is as it must be.") }
             throw ExitCode.failure
+        }
+    }
+
+    private func examineDatabase(_ settings: Settings, _ tell: (Examination.Finding) -> Void) async throws {
+        try await Database.with(settings, logger: .make(settings)) { database in
+            let asked = Timestamp.now
+            let facts = try await DatabaseFacts(client: database.client)
+            for finding in Examination.database(facts, asked: asked, answered: .now) { tell(finding) }
+            let pending = try await database.pendingMigrations()
+            tell(Examination.migrations(pending, migrates: settings.migratesDatabase))
+            guard pending.isEmpty, !quick else { return }
+            for finding in try await jobs(database, settings) { tell(finding) }
         }
     }
 

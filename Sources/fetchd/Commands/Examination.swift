@@ -139,6 +139,10 @@ struct Examination: Sendable {
 
     // MARK: The database
 
+    static let noDatabase = Finding(
+        .remark, "database", "there is no private PostgreSQL yet",
+        advice: "the first start makes one in the data directory; or set DATABASE_URL")
+
     static func database(_ facts: DatabaseFacts, asked: Timestamp, answered: Timestamp) -> [Finding] {
         let milliseconds = (answered.microseconds - asked.microseconds) / 1000
         var findings = [

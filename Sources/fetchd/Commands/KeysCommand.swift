@@ -2,12 +2,18 @@ import ArgumentParser
 import FetchEngine
 import FetchJobs
 import FetchStorage
+import HTTPTypes
 import Postgres
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
         abstract: "Makes, lists, rotates and revokes API keys, and changes the master key.",
+        discussion: """
+            The commands work on the database of the settings. With --url, --profile, --key or --key-file they ask a \
+            running service instead, and have the rights of that key; variables such as FETCHD_URL alone do not \
+            lead there.
+            """,
         subcommands: [Create.self, Generate.self, List.self, Revoke.self, Rotate.self, Rewrap.self]
     )
 
@@ -20,8 +26,10 @@ struct KeysCommand: AsyncParsableCommand {
         @Option(help: "What to call it.")
         var name = "default"
 
-        @Option(help: "The tenant it belongs to; made when there is none of this name.")
-        var tenant = "default"
+        @Option(
+            help: "The tenant it belongs to (default: default); made when there is none of this name. Not of a service."
+        )
+        var tenant: String?
 
         @Option(
             name: .customLong("scope"),
@@ -57,8 +65,13 @@ struct KeysCommand: AsyncParsableCommand {
         var expiresIn: Duration?
 
         @OptionGroup var options: SettingsOptions
+        @OptionGroup var remote: RemoteOptions
 
         func validate() throws {
+            try remote.requireNamed()
+            guard tenant == nil || !remote.isNamed else {
+                throw ValidationError("A service makes keys of the tenant of your own key: leave --tenant out.")
+            }
             guard role == nil || scopes.isEmpty else { throw ValidationError("Give --role or --scope, not both.") }
             guard hosts.count <= APIKeySpec.maximumHosts else {
                 throw ValidationError("A key is bound to \(APIKeySpec.maximumHosts) hosts at most.")
@@ -73,6 +86,8 @@ struct KeysCommand: AsyncParsableCommand {
                 name: name, scopes: role?.scopes ?? (scopes.isEmpty ? .tenant : Set(scopes)), session: session,
                 hosts: hosts.isEmpty ? nil : hosts, maximumJobs: maximumJobs,
                 expiresAt: expiresIn.map { Timestamp.now.advanced(by: $0) })
+            guard !remote.isNamed else { return try await remote.makeKey("", JSONWriter.object(spec.write)) }
+            let tenant = tenant ?? "default"
             try await KeysCommand.withStore(options) { store in
                 let (key, token) = try await store.create(spec, for: .tenant(named: tenant))
                 print(token.revealed)
@@ -91,11 +106,26 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists the keys, without their secrets.")
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the keys, without their secrets.", aliases: ["ls"])
 
         @OptionGroup var options: SettingsOptions
+        @OptionGroup var remote: RemoteOptions
+
+        func validate() throws { try remote.requireNamed() }
 
         func run() async throws {
+            guard !remote.isNamed else {
+                return try await ResourceLists.run(
+                    "/v1/keys", limit: .max,
+                    [
+                        Column("ID", "id"), Column("NAME", "name"),
+                        Column("STATE") { $0.member("revokedAt") == nil ? "valid" : "revoked" },
+                        Column("LAST USE", "lastUsedAt"), Column("EXPIRES", "expiresAt"),
+                        Column("CREATED", "createdAt", isWide: true), Column("SCOPES", "scopes", isWide: true),
+                        Column("SESSION", "session", isWide: true), Column("HOSTS", "hosts", isWide: true),
+                    ], nothing: "There are no keys.", remote)
+            }
             try await KeysCommand.withStore(options) { store in
                 for (key, tenant) in try await store.keys(of: nil, after: nil, limit: .max) {
                     print("\(key.id)  \(tenant.name)  \(key.line)")
@@ -113,9 +143,16 @@ struct KeysCommand: AsyncParsableCommand {
         var id: String
 
         @OptionGroup var options: SettingsOptions
+        @OptionGroup var remote: RemoteOptions
+
+        func validate() throws { try remote.requireNamed() }
 
         func run() async throws {
             guard let id = APIKey.ID(id) else { throw ValidationError("\(id) is not the id of a key (key_…).") }
+            guard !remote.isNamed else {
+                try await ResourceLists.ask(.delete, "/v1/keys/\(id)", remote)
+                return print("revoked \(id)")
+            }
             try await KeysCommand.withStore(options) { store in
                 guard try await store.revoke(id, of: nil) else {
                     printError("There is no valid key \(id).")
@@ -144,9 +181,16 @@ struct KeysCommand: AsyncParsableCommand {
         var overlap = Duration.seconds(24 * 3600)
 
         @OptionGroup var options: SettingsOptions
+        @OptionGroup var remote: RemoteOptions
+
+        func validate() throws { try remote.requireNamed() }
 
         func run() async throws {
             guard let id = APIKey.ID(id) else { throw ValidationError("\(id) is not the id of a key (key_…).") }
+            guard !remote.isNamed else {
+                let body = #"{"overlap": \#(overlap.components.seconds)}"#
+                return try await remote.makeKey("/\(id)/rotate", Array(body.utf8))
+            }
             try await KeysCommand.withStore(options) { store in
                 guard let (key, token) = try await store.rotate(id, of: nil, overlap: overlap, by: nil) else {
                     printError("The key \(id) is not valid, or it is one of two already.")
@@ -225,6 +269,19 @@ struct KeysCommand: AsyncParsableCommand {
                 let ring = try MasterKeys.fire(settings)
                 try await body(database.client, ring)
             }
+        }
+    }
+}
+
+extension RemoteOptions {
+    /// Has the service make a key, and prints it.
+    fileprivate func makeKey(_ path: String, _ body: [UInt8]) async throws {
+        try await RemoteFailure.reporting {
+            let service = try service()
+            let made = try await service.ask(.post, "/v1/keys\(path)", body: body)
+            guard output.isForPeople, let token = made.member("token")?.text else { return show(made) }
+            print(token)
+            printError("\(made.member("id")?.text ?? "") at \(service.base). Keep it: it cannot be shown again.")
         }
     }
 }

@@ -39,6 +39,18 @@ struct RemoteOptions: ParsableArguments {
         guard profile == nil || url == nil else { throw ValidationError("--profile and --url exclude each other.") }
     }
 
+    /// Whether flags name a service: for commands that work on the database without them.
+    ///
+    /// Variables do not count, so that nobody changes another service than that of this machine by mistake.
+    var isNamed: Bool { url != nil || profile != nil || key != nil || keyFile != nil }
+
+    /// Refuses a form of the output that only answers of a service have.
+    func requireNamed() throws {
+        guard isNamed || output == .table else {
+            throw ValidationError("-o is for keys of a running service: name it by --url or --profile.")
+        }
+    }
+
     /// The service, as these flags and the environment name it.
     func service() throws -> RemoteService {
         let (address, key) = try place(ProcessInfo.processInfo.environment)

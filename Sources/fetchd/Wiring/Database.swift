@@ -28,9 +28,7 @@ struct Database: Sendable {
             cluster = nil
             connectionString = url
         } else {
-            var configuration = PrivateCluster.Configuration(directory: "\(settings.dataDirectory)/postgres")
-            configuration.databaseUser = settings.databaseUser
-            configuration.binaryDirectory = settings.postgresBinaryDirectory
+            let configuration = Self.privateCluster(settings)
             do {
                 let cluster = try await PrivateCluster(configuration, loop: loop, logger: logger)
                 connectionString = cluster.serviceConnectionString
@@ -58,6 +56,23 @@ struct Database: Sendable {
             genericPlan = client
         }
         if let metrics { report(to: metrics) }
+    }
+
+    private static func privateCluster(_ settings: Settings) -> PrivateCluster.Configuration {
+        var configuration = PrivateCluster.Configuration(directory: "\(settings.dataDirectory)/postgres")
+        configuration.databaseUser = settings.databaseUser
+        configuration.binaryDirectory = settings.postgresBinaryDirectory
+        return configuration
+    }
+
+    /// Whether there is one: a private cluster is made by the first start.
+    ///
+    /// - Throws: An error that says why none can be made.
+    static func exists(_ settings: Settings) async throws -> Bool {
+        let configuration = privateCluster(settings)
+        guard settings.databaseURL == nil, !PrivateCluster.exists(configuration) else { return true }
+        do { try await PrivateCluster.examine(configuration) } catch { throw ExitError(.unavailable, "\(error)") }
+        return false
     }
 
     private func report(to metrics: MetricsRegistry) {

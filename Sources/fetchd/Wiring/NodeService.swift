@@ -335,6 +335,7 @@ private struct RunningNode {
                 "loads wait for descriptors",
                 metadata: ["descriptors.limit": "\(limits.total)", "descriptors.transfers": "\(limits.transfers)"])
         }
+        metrics.observe(.connectionsOpen) { Double(budget.connections) }
         metrics.observe(.transferDescriptors) { Double(budget.used) }
         metrics.observe(.transferDescriptorsLimit) { Double(budget.limit) }
         metrics.observe(.loadsWaitingForDescriptors) { Double(budget.waiting) }

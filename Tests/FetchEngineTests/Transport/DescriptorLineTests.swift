@@ -36,6 +36,23 @@ import Testing
         #expect(origin.connections.count == 60 && budget.waiting == 0)
         // Reserved descriptors are given back; those in use are idle connections.
         #expect(budget.used <= budget.limit && budget.shortageCount > 0 && shortages.value == 1)
+        #expect(budget.connections <= budget.used)
+    }
+
+    @Test func `open connections are counted, idle ones too`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let field = head.contains("/last") ? "Connection: close\r\n" : ""
+                try connection.send("HTTP/1.1 200 OK\r\n\(field)Content-Length: 2\r\n\r\nok")
+            }
+        }
+        let budget = DescriptorBudget(limit: 24)
+        let session = Session(transferLoop: TransferLoop(TaskLoop(name: "counted"), descriptors: budget))
+        _ = try await Self.load(origin.url("/first"), by: session)
+        #expect(budget.connections == 1)
+        _ = try await Self.load(origin.url("/last"), by: session)
+        #expect(origin.connections.count == 1)
+        try await until { budget.connections == 0 }
     }
 
     @Test func `a load that waits for a descriptor can be cancelled`() async throws {

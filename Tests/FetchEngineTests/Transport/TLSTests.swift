@@ -33,6 +33,22 @@ import Testing
         #expect(transaction.connectEnd == transaction.secureConnectionEnd)
     }
 
+    @Test(arguments: ["-tls1_2", "-tls1_3"])
+    func `a second connection goes on from the handshake of the first`(version: String) async throws {
+        // It closes the connection after each answer.
+        let origin = try TLSOrigin(options: [version])
+        let session = Self.session(trusting: origin)
+        var wereResumed: [Bool] = []
+        for _ in 0..<2 {
+            let task = session.dataTask(with: try Self.request(origin))
+            _ = try await task.response(bufferingUpTo: 1_000_000)
+            let transaction = try #require(task.metrics.transactions.first)
+            #expect(!transaction.isReusedConnection)
+            wereResumed.append(transaction.tlsSessionWasResumed)
+        }
+        #expect(wereResumed == [false, true])
+    }
+
     // Proves: SEC-23.
     @Test func `a certificate that nobody known has signed is refused`() async throws {
         let origin = try TLSOrigin()

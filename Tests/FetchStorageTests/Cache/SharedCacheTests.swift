@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import HTTPTypes
 import Postgres
@@ -237,6 +238,11 @@ import Testing
             }
             #expect(try await data(fixture, 0, here, "http://origin.example/99") != nil)
             #expect(try await data(fixture, 0, here, "http://origin.example/0") == nil)
+            let left = try await fixture.database.client.query("SELECT count(*) FROM cache_entries").first
+            let gone = 100 - (try left?.decode(Int64.self, at: 0) ?? 0)
+            let metrics = MetricsRegistry()
+            fixture.nodes[0].cacheEvictor.report(to: metrics)
+            try await until { metrics.text.contains(#"fetchd_cache_evictions_total{store="database"} \#(gone)\#n"#) }
         }
     }
 
@@ -254,6 +260,10 @@ import Testing
             for (number, url) in urls.enumerated() {
                 #expect(try await data(fixture, 0, here, url)?.first == UInt8(number))
             }
+            let metrics = MetricsRegistry()
+            fixture.nodes[0].cacheEvictor.report(to: metrics)
+            #expect(metrics.text.contains("fetchd_cache_evictions_total{store=\"memory\"}"))
+            #expect(!metrics.text.contains("fetchd_cache_evictions_total{store=\"memory\"} 0"))
         }
     }
 

@@ -69,6 +69,42 @@ import Testing
         }
     }
 
+    private static let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
+
+    @Test(arguments: [
+        (#"{"traceparent": "00-\#(trace)-\#(span)-01", "tracestate": "vendor=1,other=2"}"#, true, "vendor=1,other=2"),
+        (#"{"traceparent": "00-\#(trace)-\#(span)-02", "tracestate": null}"#, false, nil),
+        (#"{"traceparent": "00-\#(trace)-\#(span)-03", "tracestate": "one \"member\""}"#, true, nil),
+    ])
+    func `a job goes on in the trace of its caller`(trace: String, isSampled: Bool, state: String?) async throws {
+        try await StoreFixture.with { fixture in
+            let id = try await fixture.enqueueBySQL(#"{"request": "http://x.example/", "trace": \#(trace)}"#)
+            let spec = try #require(try await fixture.store().job(id, of: fixture.tenant)?.storedSpec)
+            #expect(spec.trace?.parent == "00-\(Self.trace)-\(Self.span)-0\(isSampled ? 1 : 0)")
+            #expect(spec.trace?.state?.text == state)
+            let other = try await fixture.enqueueBySQL(#"{"request": "http://x.example/", "trace": null}"#)
+            #expect(try await fixture.store().job(other, of: fixture.tenant)?.storedSpec?.trace == nil)
+        }
+    }
+
+    @Test(arguments: [
+        (#""00-\#(trace)-\#(span)-01""#, "/trace must be an object"), ("{}", "/trace/traceparent must"),
+        (#"{"traceparent": 1}"#, "/trace/traceparent must"),
+        (#"{"traceparent": "00-\#(trace)-\#(span)-1"}"#, "/trace/traceparent must"),
+        (#"{"traceparent": "ff-\#(trace)-\#(span)-01"}"#, "/trace/traceparent must"),
+        (#"{"traceparent": "00-\#(trace.uppercased())-\#(span)-01"}"#, "/trace/traceparent must"),
+        (#"{"traceparent": "00-00000000000000000000000000000000-\#(span)-01"}"#, "/trace/traceparent must"),
+        (#"{"traceparent": "00-\#(trace)-0000000000000000-01"}"#, "/trace/traceparent must"),
+        (#"{"traceparent": "00-\#(trace)-\#(span)-01", "tracestate": 1}"#, "/trace/tracestate must"),
+        (#"{"traceparent": "00-\#(trace)-\#(span)-01", "baggage": ""}"#, "/trace/baggage is not known"),
+    ])
+    func `a trace that none can go on in is refused`(trace: String, refusal: String) async throws {
+        try await StoreFixture.with { fixture in
+            let told = try await fixture.refusal(of: #"{"request": "http://x.example/", "trace": \#(trace)}"#)
+            #expect(told.hasPrefix(refusal), "\(told)")
+        }
+    }
+
     @Test func `a job is there when its caller commits, and never was when it rolls back`() async throws {
         struct Undone: Error {}
         try await StoreFixture.with { fixture in
