@@ -1636,7 +1636,10 @@ export type Warnings = Array<{
   message: string;
 }>;
 
-/** The trace that a job is in (W3C Trace Context), from the request that has submitted it, or from its schedule. */
+/**
+ * The trace that a job is in (W3C Trace Context), from the request or the SQL that has submitted it, or from its
+ * schedule.
+ */
 export interface TraceContext {
   /** The trace and the span that the job is below; its last two digits are `01` when it is recorded. */
   traceparent: string;

@@ -1405,7 +1405,8 @@ class WarningsItem(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceContext(Model):
-    """The trace that a job is in (W3C Trace Context), from the request that has submitted it, or from its schedule."""
+    """The trace that a job is in (W3C Trace Context), from the request or the SQL that has submitted it, or from its
+    schedule."""
 
     traceparent: str
     """The trace and the span that the job is below; its last two digits are `01` when it is recorded."""
