@@ -1,4 +1,5 @@
--- Sign-ins to the dashboard, which all nodes know, and the links that open one each.
+-- Sign-ins to the dashboard, which all nodes know, the links that open one each, and JSON Web Tokens that operators have
+-- revoked before they expire.
 
 CREATE TABLE dashboard_sign_ins (
     tenant_id bigint NOT NULL REFERENCES tenants (id),
@@ -42,3 +43,16 @@ COMMENT ON COLUMN dashboard_links.expires_at IS 'When it opens nothing any more'
 
 CREATE UNIQUE INDEX dashboard_links_id ON dashboard_links (id);
 COMMENT ON INDEX dashboard_links_id IS 'signIns.redeem: a link names its row, and by that its tenant';
+
+CREATE TABLE token_revocations (
+    id uuid PRIMARY KEY,
+    token text COLLATE "C" UNIQUE,
+    subject text COLLATE "C" UNIQUE,
+    revoked_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT token_revocations_of_one_kind CHECK ((token IS NULL) <> (subject IS NULL))
+);
+COMMENT ON TABLE token_revocations IS
+    'JSON Web Tokens that are refused although they have not expired. Rows stay until an operator takes them back';
+COMMENT ON COLUMN token_revocations.token IS 'The jti of the one token that is refused; null: those of a subject are';
+COMMENT ON COLUMN token_revocations.subject IS 'The sub of the tokens that are refused; null: one token is';
+COMMENT ON COLUMN token_revocations.revoked_at IS 'Tokens of the subject that were issued later are taken';

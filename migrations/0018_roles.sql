@@ -113,6 +113,7 @@ SELECT fetchd.guard_table(
     c.oid,
     CASE
         WHEN c.relname = 'audit_entries' THEN 'SELECT, INSERT'
+        WHEN c.relname = 'kept_bodies' THEN 'SELECT, INSERT, UPDATE'
         WHEN c.relname IN ('audit_chains', 'nodes', 'queue_state', 'tenants', 'traffic') THEN 'SELECT'
         -- Of operators, or without a tenant.
         WHEN c.relname IN ('dashboard_links', 'egress', 'enqueue_grants') OR a.attnum IS NULL THEN ''
