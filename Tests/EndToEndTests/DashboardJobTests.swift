@@ -122,6 +122,9 @@ import Testing
             try await Browser.with { browser in
                 try await signIn(browser, service, key)
                 try await browser.open(service.base + "/dashboard/jobs/\(id)")
+                try await browser.follow("a[href='/docs/errors/addressForbidden']")
+                #expect(try await browser.text("h1") == "addressForbidden")
+                try await browser.open(service.base + "/dashboard/jobs/\(id)")
                 try await browser.follow("form[action$=retry] button")
                 // The page follows the job by itself.
                 try await until { try await browser.text("main").contains("Attempt 2 ended: failed") }

@@ -12,10 +12,14 @@ import Testing
         ("newJob", "/dashboard/jobs/new"), ("newJobJSON", "/dashboard/jobs/new?view=json"),
         ("newJobCurl", "/dashboard/jobs/new?view=curl"), ("questions", "/dashboard/questions"),
         ("groups", "/dashboard/groups"), ("schedules", "/dashboard/schedules"),
-        ("sessions", "/dashboard/sessions"), ("session", "/dashboard/sessions/default"),
+        ("schedule", "/dashboard/schedules/{schedule}"), ("sessions", "/dashboard/sessions"),
+        ("session", "/dashboard/sessions/default"), ("ownSession", "/dashboard/sessions/{session}"),
         ("cookies", "/dashboard/cookies"), ("credentials", "/dashboard/credentials"), ("cache", "/dashboard/cache"),
         ("explain", "/dashboard/cache/explain?url="), ("webhooks", "/dashboard/webhooks"),
-        ("deliveries", "/dashboard/webhooks/deliveries"), ("hosts", "/dashboard/hosts"), ("flows", "/dashboard/flows"),
+        ("deliveries", "/dashboard/webhooks/deliveries"), ("delivery", "/dashboard/webhooks/deliveries/{delivery}"),
+        ("bulk", "/dashboard/jobs/actions?action=retry&q=state%3Afailed&all=yes"),
+        ("noMatch", "/dashboard/jobs?q=host%3Anone.example"), ("notFound", "/dashboard/schedules/sch_none"),
+        ("hosts", "/dashboard/hosts"), ("flows", "/dashboard/flows"),
         ("nodes", "/dashboard/nodes"), ("tenants", "/dashboard/tenants"), ("usage", "/dashboard/usage"),
         ("keys", "/dashboard/keys"), ("audit", "/dashboard/audit"), ("system", "/dashboard/system"),
     ]
@@ -49,9 +53,10 @@ import Testing
 
     /// Something of everything that the screens show.
     ///
-    /// - Returns: A job that has a webhook and a body.
+    /// - Returns: By the names in ``screens`` the ids of a job that has a webhook and a body, of its delivery, and of
+    ///   others.
     @discardableResult
-    private func fill(_ service: ServiceProcess, _ origin: WireOrigin) async throws -> String {
+    private func fill(_ service: ServiceProcess, _ origin: WireOrigin) async throws -> [String: String] {
         func make(_ path: String, _ body: String, _ method: HTTPRequest.Method = .post) async throws -> String {
             let answer = try await service.request(method, path, body: body)
             try #require(answer.status < 300, "\(path): \(answer.text)")
@@ -70,8 +75,8 @@ import Testing
         }
         let job = #"{"request": {"url": "\#(origin.url("/page"))?token=hidden"}}"#
         let labels = #""labels": {"why": "<b>news</b>"}"#
-        _ = try await make("/v1/schedules", #"{"cron": "*/5 * * * *", "job": \#(job), \#(labels)}"#)
-        _ = try await make(
+        let schedule = try await make("/v1/schedules", #"{"cron": "*/5 * * * *", "job": \#(job), \#(labels)}"#)
+        let session = try await make(
             "/v1/sessions", #"{"description": "<b>shop</b>", "configuration": {"timeouts": {"connect": 5}}}"#)
         let space = #""host": "127.0.0.1", "port": 80, "protocol": "http", "authenticationMethod": "httpBasic""#
         _ = try await make(
@@ -81,12 +86,17 @@ import Testing
         _ = try await make("/v1/hosts/shop.example", #"{"parallelism": 4, "rate": {"jobs": 10, "period": 60}}"#, .put)
         _ = try await make("/v1/flows/mail", #"{"order": "fifo"}"#, .put)
         _ = try await service.fetch(origin.url("/busy"))
-        return jobs[0]
+        let deliveries = try await service.request(.get, "/v1/webhooks/deliveries?job=\(jobs[0])")
+        let delivery = try #require(member(deliveries.json, "data", "0", "id", as: String.self))
+        return ["id": jobs[0], "schedule": schedule, "session": session, "delivery": delivery]
     }
 
     /// The address of a screen.
-    private static func address(_ name: String, _ path: String, _ job: String, _ origin: WireOrigin) -> String {
-        path.replacing("{id}", with: job) + (name == "explain" ? origin.url("/page").escaped : "")
+    private static func address(
+        _ name: String, _ path: String, _ ids: [String: String], _ origin: WireOrigin
+    ) -> String {
+        ids.reduce(path) { $0.replacing("{\($1.key)}", with: $1.value) }
+            + (name == "explain" ? origin.url("/page").escaped : "")
     }
 
     @Test(.timeLimit(.minutes(4)))
@@ -96,7 +106,7 @@ import Testing
         try await ServiceProcess.Place.with(allowing: [address]) { place in
             let key = try await place.key(scopes: .all)
             let service = try await ServiceProcess.start(place, key: key)
-            let job = try await fill(service, origin)
+            let ids = try await fill(service, origin)
             for (width, theme) in [(1280, "light"), (1280, "dark"), (1000, "light"), (360, "light")] {
                 let flags = ["--blink-settings=scriptEnabled=false"] + (theme == "dark" ? ["--force-dark-mode"] : [])
                 try await Browser.with(width: width, flags: flags) { browser in
@@ -105,11 +115,14 @@ import Testing
                     try await browser.type(key, into: "#key")
                     try await browser.follow("form.card button")
                     for (name, path) in Self.screens {
-                        try await browser.open(service.base + Self.address(name, path, job, origin))
+                        try await browser.open(service.base + Self.address(name, path, ids, origin))
                         let heading = try await browser.text("h1")
                         let main = try await browser.text("main")
                         #expect(!heading.isEmpty && heading != "Sign in", "\(name)")
-                        for secret in ["hunter2", "hidden"] { #expect(!main.contains(secret), "\(name)") }
+                        // The page of a schedule has its job as it was submitted.
+                        for secret in ["hunter2"] + (name == "schedule" ? [] : ["hidden"]) {
+                            #expect(!main.contains(secret), "\(name)")
+                        }
                         #expect(try await browser.evaluate("window.innerWidth", as: Int.self) == width)
                         let shown = try await browser.evaluate(
                             "[document.documentElement.scrollWidth <= window.innerWidth, "
@@ -138,10 +151,11 @@ import Testing
                 #expect(try await Accessibility.violations(of: browser) == [], "signing in")
                 try await browser.type(key, into: "#key")
                 try await browser.follow("form.card button")
-                let job = try await fill(service, origin)
+                let ids = try await fill(service, origin)
                 for (name, path) in Self.screens {
-                    try await browser.open(service.base + Self.address(name, path, job, origin))
-                    #expect(try await Accessibility.violations(of: browser) == [], "\(name)")
+                    try await browser.open(service.base + Self.address(name, path, ids, origin))
+                    let violations = try await Accessibility.violations(of: browser)
+                    #expect(violations == [], "\(name)")
                 }
             }
             #expect(try await service.stop() == 0)

@@ -48,7 +48,7 @@ package final class MemoryFiguresStore: FiguresStore {
         return periods.values.sorted { $0.start < $1.start }
     }
 
-    package func sample(of tenant: Tenant.ID) async throws(StoreError) -> [SampledJob] {
+    package func sample(of tenant: Tenant.ID, withFlows: Bool) async throws(StoreError) -> [SampledJob] {
         jobs.state.withLock { state in
             let ended = state.jobs.values.filter { $0.tenant == tenant && $0.state.isFinal }.sorted { $0.id > $1.id }
             return ended.prefix(SampledJob.limit).map { job in
@@ -60,7 +60,8 @@ package final class MemoryFiguresStore: FiguresStore {
                         max(0, Double($0.startedAt.microseconds - job.createdAt.microseconds) / 1e6)
                     },
                     status: attempt?.status, errorName: attempt?.errorName,
-                    host: state.specs[job.id]?.request.url.hostAndPort)
+                    host: state.specs[job.id]?.request.url.hostAndPort,
+                    flow: withFlows ? state.specs[job.id]?.flow?.key : nil)
             }
         }
     }

@@ -30,9 +30,9 @@ extension DashboardRoutes {
         let next = part.next { view.href(path, ("cursor", LimiterCursor(after: $0).text)) }
         var sheet = sheet(LimiterPages.title(kind), call, view, hint: LimiterPages.hint(kind))
         sheet.sections = [LimiterPages.section(part.shown, of: kind, view: view, next: next, now: .now)]
-        if kind == .host, after == nil {
-            let sample = try await ports.figures.sample(of: view.tenant)
-            sheet.sections.append(LimiterPages.activity(sample, view: view, now: .now))
+        if after == nil {
+            let sample = try await ports.figures.sample(of: view.tenant, withFlows: kind == .flow)
+            sheet.sections.append(LimiterPages.activity(sample, of: kind, view: view, now: .now))
         }
         sheet.sections.append(.init(forms: LimiterPages.forms(of: kind, view: view)))
         return page(.sheet, sheet)

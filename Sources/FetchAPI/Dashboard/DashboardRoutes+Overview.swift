@@ -11,7 +11,7 @@ extension DashboardRoutes {
     private func overview(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let view = try await view(try query(call), call, session)
         async let figures = ports.figures.figures(of: view.tenant)
-        async let sample = ports.figures.sample(of: view.tenant)
+        async let sample = ports.figures.sample(of: view.tenant, withFlows: false)
         async let nodes = ports.figures.nodes()
         async let failures = jobs.jobs(of: view.tenant, state: .failed, page: JobPage(limit: Self.failureCount))
         let content = OverviewPage.Content(

@@ -7,7 +7,9 @@ package protocol FiguresStore: Sendable {
     func figures(of tenant: Tenant.ID) async throws(StoreError) -> JobFigures
 
     /// The tenant's newest jobs of the last day that have ended, the newest first, as far as a sample goes.
-    func sample(of tenant: Tenant.ID) async throws(StoreError) -> [SampledJob]
+    ///
+    /// - Parameter withFlows: Whether it tells the flows of the jobs, which takes longer.
+    func sample(of tenant: Tenant.ID, withFlows: Bool) async throws(StoreError) -> [SampledJob]
 
     /// The nodes that live, and those whose lease ran out in the last hour; the youngest first.
     func nodes() async throws(StoreError) -> [NodeFigures]

@@ -38,10 +38,12 @@ package struct SampledJob: Sendable, Equatable {
     package let errorName: String?
     /// Nil when its URL has none.
     package let host: String?
+    /// The key of its flow; nil for none, and in a sample without flows.
+    package let flow: String?
 
     package init(
         id: Job.ID, state: JobState, finishedAt: Timestamp, duration: Double?, waiting: Double?, status: Int?,
-        errorName: String?, host: String?
+        errorName: String?, host: String?, flow: String? = nil
     ) {
         self.id = id
         self.state = state
@@ -51,6 +53,7 @@ package struct SampledJob: Sendable, Equatable {
         self.status = status
         self.errorName = errorName
         self.host = host
+        self.flow = flow
     }
 }
 

@@ -160,7 +160,7 @@ package struct PostgresFiguresStore: FiguresStore {
         """
     }
 
-    package func sample(of tenant: Tenant.ID) async throws(StoreError) -> [SampledJob] {
+    package func sample(of tenant: Tenant.ID, withFlows: Bool) async throws(StoreError) -> [SampledJob] {
         try await StoreError.wrap {
             let rows = try await client.of(tenant).query(
                 """
@@ -168,7 +168,8 @@ package struct PostgresFiguresStore: FiguresStore {
                 SELECT r.job_id, r.state, r.finished_at,
                     extract(epoch FROM r.finished_at - r.started_at)::float8,
                     greatest(extract(epoch FROM r.started_at - j.created_at), 0)::float8,
-                    r.status, r.error_name, j.host
+                    r.status, r.error_name, j.host,
+                    CASE WHEN \(withFlows) THEN j.spec #>> '{flow,key}' END
                 FROM (
                     SELECT job_id, state, started_at, finished_at, status, error_name
                     FROM results
@@ -279,6 +280,6 @@ extension SampledJob {
             id: try row.decode(at: 0), state: try row.decode(at: 1), finishedAt: try row.decode(at: 2),
             duration: try row.decode(at: 3), waiting: try row.decode(at: 4),
             status: try row.decode(Int16?.self, at: 5).map { Int($0) }, errorName: try row.decode(at: 6),
-            host: try row.decode(at: 7))
+            host: try row.decode(at: 7), flow: try row.decode(at: 8))
     }
 }

@@ -82,8 +82,8 @@ import Testing
                 duration: Double(number) / 100, waiting: 1, status: status, errorName: fails ? "timedOut" : nil,
                 host: number < 30 ? "a.example" : "b.example")
         }
-        let hosts = HostActivity.all(in: jobs)
-        #expect(hosts.map(\.host) == ["a.example", "b.example"] && hosts.map(\.jobs) == [30, 10])
+        let hosts = Activity.all(in: jobs, of: .host)
+        #expect(hosts.map(\.name) == ["a.example", "b.example"] && hosts.map(\.jobs) == [30, 10])
         #expect(hosts.first?.failed == 8 && hosts.first?.refused == 4 && hosts.first?.median == "140.0 ms")
         let slices = try #require(Sample(jobs).slices)
         #expect(slices.columns.count == 30 && slices.columns.reduce(0) { $0 + $1.jobs.count } == 40)

@@ -31,6 +31,33 @@ import Testing
             .map { String($0.2).replacing("&amp;", with: "&") }
     }
 
+    @Test func `a list without jobs says what to do next`() async throws {
+        try await DashboardTests.test(try await TestServer()) { browser, server in
+            let first = try await browser.get("/dashboard/jobs")
+            #expect(first.text.contains(#"There are no jobs yet. <a href="/dashboard/jobs/new">New job</a> makes one"#))
+            try await Self.add(server)
+            let none = try await browser.get("/dashboard/jobs?q=host:b.example")
+            #expect(none.text.contains("No job matches.") && !none.text.contains("There are no jobs yet."))
+            #expect(!(try await browser.get("/dashboard/jobs")).text.contains("There are no jobs yet."))
+        }
+    }
+
+    @Test func `flows that jobs have named are shown, also without limits, and can be paused`() async throws {
+        try await DashboardTests.test(try await TestServer()) { browser, server in
+            #expect(try await browser.get("/dashboard/flows").text.contains("No job of a flow is among them."))
+            try await Self.add(server, 2, more: #","flow":{"key":"<b>mail"}"#, .succeeded)
+            try await Self.add(server, 3, .succeeded)
+            let page = try await browser.get("/dashboard/flows")
+            #expect(page.text.contains("&lt;b&gt;mail") && !page.text.contains("<b>mail"))
+            let token = try DashboardTests.Browser.token(in: page)
+            let flow = Limiter.Address(tenant: server.key.tenant, kind: .flow, key: "<b>mail")
+            let id = LimiterCursor(after: Limiter(address: flow)).text
+            #expect(page.text.contains(#"name="id" value="\#(id)""#))
+            #expect(try await browser.post("/dashboard/flows/pause", "token=\(token)&id=\(id)").status == .seeOther)
+            #expect(try await server.limiters.limiter(flow)?.isPaused == true)
+        }
+    }
+
     @Test func `a filter finds its jobs and their number, and says which word it does not know`() async throws {
         try await DashboardTests.test(try await TestServer()) { browser, server in
             let failed = try await Self.add(server, 2, more: #","labels":{"team":"x y"}"#, .failed)

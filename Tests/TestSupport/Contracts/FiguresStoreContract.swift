@@ -34,16 +34,18 @@ package enum FiguresStoreContract {
             return compare("jobs", ids.count, 3) + compare("running", current[.running], 1)
                 + compare("queued", current[.queued], 1) + compare("suspended", current[.suspended], 1)
         },
-        Clause("the sample has the jobs that ended, the newest first, with host, status and error") { subject in
-            let ids = try await subject.jobs.enqueue("", "", "")
+        Clause("the sample has the jobs that ended, the newest first, with host, flow, status and error") { subject in
+            let ids = try await subject.jobs.enqueue(#", "flow": {"key": "mail"}"#, "", "")
             var refused = JobOutcome.make()
             refused.status = 503
             try await subject.jobs.run(refused, .make(.failed))
-            let sample = try await subject.store.sample(of: subject.jobs.tenant)
-            let other = try await subject.store.sample(of: subject.jobs.other)
+            let sample = try await subject.store.sample(of: subject.jobs.tenant, withFlows: true)
+            let other = try await subject.store.sample(of: subject.jobs.other, withFlows: true)
+            let plain = try await subject.store.sample(of: subject.jobs.tenant, withFlows: false)
             return compare("jobs", sample.map(\.id), [ids[1], ids[0]])
                 + compare("states", sample.map(\.state), [.failed, .succeeded])
                 + compare("hosts", Set(sample.map(\.host)), ["origin.example"])
+                + compare("flows", sample.map(\.flow), [nil, "mail"]) + compare("none", plain.map(\.flow), [nil, nil])
                 + compare("error", sample.first?.errorName != nil, true)
                 + compare("status", sample.last?.status, 503) + compare("another's", other, [])
         },

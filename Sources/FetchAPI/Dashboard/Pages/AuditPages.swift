@@ -19,6 +19,7 @@ enum AuditPages {
             ]
         }
         return SheetPage.Table(
-            "Audit log", ["When", "Who", "Action", "Of what"], rows, empty: "No entries here.", next: next)
+            "Audit log", ["When", "Who", "Action", "Of what"], rows,
+            empty: "No entries here. With fewer of the fields above there may be some.", next: next)
     }
 }

@@ -27,7 +27,9 @@ enum CachePages {
         }
         return SheetPage.Table(
             "Cached answers", ["Request", "Status", "Type", "Size", "Now", "Came", "Session", "Change"], rows,
-            empty: "Nothing is stored here.", next: next)
+            empty:
+                "Nothing is stored here. Answers are kept when their fields allow it; Explain a URL tells why one is not.",
+            next: next)
     }
 
     /// Without its query, which may hold secrets.

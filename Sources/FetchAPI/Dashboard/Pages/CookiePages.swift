@@ -22,7 +22,9 @@ enum CookiePages {
         }
         return SheetPage.Table(
             "Cookies", ["Domain", "Name", "Path", "Value", "Attributes", "Expires", "Set", "Change"], rows,
-            empty: "There are no cookies here.", next: next)
+            empty:
+                "There are no cookies here. Jobs of a session keep what origins set; a job without one keeps them with "
+                + #""cookies": {"jar": "session"} in its configuration."#, next: next)
     }
 
     private static func forms(

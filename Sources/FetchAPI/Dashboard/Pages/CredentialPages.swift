@@ -32,7 +32,7 @@ enum CredentialPages {
         }
         return SheetPage.Table(
             "Credentials", ["Credential", "Space", "Method", "Kind", "User", "Kept", "Stored", "Change"], rows,
-            empty: "There are no credentials here.", next: next)
+            empty: "There are no credentials here. POST /v1/credentials stores one.", next: next)
     }
 
     private static func forms(_ credential: StoredCredential, _ view: DashboardView) -> [SheetPage.Form] {
@@ -54,7 +54,7 @@ enum CredentialPages {
         }
         return .init(
             heading: "Last uses", hint: usesHint,
-            table: .init("Last uses", ["When", "Credential", "Job", "Space"], rows, empty: "None was used."))
+            table: .init("Last uses", ["When", "Credential", "Job", "Space"], rows, empty: "None was used yet."))
     }
 
     private static func place(_ use: CredentialUse) -> String {

@@ -13,7 +13,7 @@ enum GroupPages {
         SheetPage.Table(
             "Groups", ["Group", "State", "Jobs", "Labels", "Created", "Finished", "Change"],
             groups.map { group, counts in row(group, counts, view, now) },
-            empty: "There are no groups.", next: next)
+            empty: "There are no groups. POST /v1/groups makes one; jobs name it as their group.", next: next)
     }
 
     private static func row(

@@ -73,6 +73,8 @@ struct JobDetailPage {
     let history: [Step]
     let error: [Fact]
     let hasError: Bool
+    /// The page of the documentation about the error; nil for one that has none.
+    let errorPage: String?
     let ruler: String
     /// The lines of the drawing, as markup.
     let rows: String
@@ -115,8 +117,11 @@ struct JobDetailPage {
         canSubmit = content.canSubmit
         facts = Self.facts(job, spec: spec, response: response)
         history = Self.history(job, spec)
-        error = Self.members(Self.parse(job.error))
+        let cause = Self.parse(job.error)
+        error = Self.members(cause)
         hasError = !error.isEmpty
+        let name = cause?.member("name")?.text
+        errorPage = LoadErrorPages.all.first { $0.name == name }?.path
         let timeline = Timeline(job, measured, due: Self.due(job, spec), now: content.now)
         ruler = timeline.ruler
         rows = timeline.markup
@@ -347,6 +352,7 @@ extension JobDetailPage: MustacheParent {
         case "history": history
         case "error": Fact.markup(error)
         case "hasError": hasError
+        case "errorPage": Shown.of(errorPage)
         case "ruler": ruler
         case "rows": rows
         case "hasRows": hasRows

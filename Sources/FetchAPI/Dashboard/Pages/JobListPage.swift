@@ -131,6 +131,7 @@ extension JobListPage: MustacheParent {
         switch name {
         case "frame": frame
         case "search": search
+        case "isFiltered": !search.isEmpty
         case "fault": Shown.of(fault)
         case "fields": fields
         case "words": words

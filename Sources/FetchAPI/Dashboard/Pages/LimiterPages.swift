@@ -34,7 +34,10 @@ enum LimiterPages {
         return .init(
             heading: kind == .host ? "Limits and circuits" : "Limits", hint: hint,
             table: .init(
-                title(kind), [noun(kind), "State", "Waiting", "Running", "Limits", "Change"], rows, next: next))
+                title(kind), [noun(kind), "State", "Waiting", "Running", "Limits", "Change"], rows,
+                empty: kind == .host
+                    ? "None. Set the limits of a host below, or pause one."
+                    : "None. Jobs name their flow as flow.key; set the limits of one below, or pause it.", next: next))
     }
 
     private static func condition(_ limiter: Limiter, _ view: DashboardView, _ now: Timestamp) -> SheetPage.Cell {
@@ -127,36 +130,50 @@ enum LimiterPages {
 
     // MARK: What goes on
 
-    private static let maximumHosts = 25
+    private static let maximumNames = 25
 
-    static func activity(_ sample: [SampledJob], view: DashboardView, now: Timestamp) -> SheetPage.Section {
-        let hosts = HostActivity.all(in: sample)
-        let rows = hosts.prefix(maximumHosts).map { host in
-            let jobs = view.jobs(("host", host.host))
+    static func activity(
+        _ sample: [SampledJob], of kind: Limiter.Kind, view: DashboardView, now: Timestamp
+    ) -> SheetPage.Section {
+        let all = Activity.all(in: sample, of: kind)
+        let path = "\(path(kind))/pause"
+        let rows = all.prefix(maximumNames).map { one in
+            // Jobs are not listed by their flow.
+            let jobs = kind == .host ? view.jobs(("host", one.name)) : nil
             var forms: [SheetPage.Form] = []
-            if view.may("\(path(.host))/pause") {
+            if view.may(path) {
                 forms = [
                     .init(
-                        action: "\(path(.host))/pause", button: "Pause", fields: [.hidden("name", host.host)],
-                        about: VisibleText.cut(host.host))
+                        action: path, button: "Pause",
+                        fields: [
+                            .hidden(
+                                "id",
+                                LimiterCursor(
+                                    after: Limiter(
+                                        address: Limiter.Address(tenant: view.tenant, kind: kind, key: one.name))
+                                ).text)
+                        ],
+                        about: VisibleText.cut(one.name))
                 ]
             }
             return [
-                SheetPage.Cell(.code(host.host, to: jobs)), SheetPage.Cell(.number("\(host.jobs)", to: jobs)),
-                SheetPage.Cell(
-                    .number("\(host.failed)", to: host.failed > 0 ? "\(jobs)&state=failed" : nil)),
-                SheetPage.Cell(
-                    .number("\(host.refused)", to: host.refused > 0 ? "\(jobs)&status=5xx" : nil)),
-                SheetPage.Cell(.number(host.median ?? "–")), SheetPage.Cell(.number(host.slowest ?? "–")),
-                SheetPage.Cell(.time(host.last, now: now)), SheetPage.Cell(forms: forms),
+                SheetPage.Cell(.code(one.name, to: jobs)), SheetPage.Cell(.number("\(one.jobs)", to: jobs)),
+                SheetPage.Cell(.number("\(one.failed)", to: one.failed > 0 ? jobs.map { "\($0)&state=failed" } : nil)),
+                SheetPage.Cell(.number("\(one.refused)", to: one.refused > 0 ? jobs.map { "\($0)&status=5xx" } : nil)),
+                SheetPage.Cell(.number(one.median ?? "–")), SheetPage.Cell(.number(one.slowest ?? "–")),
+                SheetPage.Cell(.time(one.last, now: now)), SheetPage.Cell(forms: forms),
             ]
         }
         var hint = Sample(sample).words(now: now)
-        if hosts.count > maximumHosts { hint += " The \(maximumHosts) of \(hosts.count) hosts with most jobs." }
+        if all.count > maximumNames {
+            hint += " The \(maximumNames) of \(all.count) \(title(kind).lowercased()) with most jobs."
+        }
         return .init(
             heading: "Recent activity", hint: hint,
             table: .init(
-                "Recent activity", ["Host", "Jobs", "Failed", "5xx", "Median", "95 %", "Last", "Change"], rows,
-                empty: "No job has ended."))
+                "Recent activity", [noun(kind), "Jobs", "Failed", "5xx", "Median", "95 %", "Last", "Change"], rows,
+                empty: kind == .host
+                    ? "No job of the last 24 hours has ended. New job, at Jobs, makes one."
+                    : "No job of a flow is among them. Jobs name their flow as flow.key."))
     }
 }

@@ -265,18 +265,18 @@ extension OverviewPage {
     }
 
     private static func hosts(_ sample: Sample, _ view: DashboardView) -> SheetPage.Section? {
-        let failing = HostActivity.all(in: sample.jobs).filter { $0.failed + $0.refused > 0 }
-            .sorted { ($0.failed + $0.refused, $0.host) > ($1.failed + $1.refused, $1.host) }
+        let failing = Activity.all(in: sample.jobs, of: .host).filter { $0.failed + $0.refused > 0 }
+            .sorted { ($0.failed + $0.refused, $0.name) > ($1.failed + $1.refused, $1.name) }
         guard !failing.isEmpty else { return nil }
         let rows = failing.prefix(maximumLines).map { host in
             [
-                SheetPage.Cell(.text(host.host)),
-                SheetPage.Cell(.number("\(host.jobs)", to: view.jobs(("host", host.host)))),
+                SheetPage.Cell(.text(host.name)),
+                SheetPage.Cell(.number("\(host.jobs)", to: view.jobs(("host", host.name)))),
                 SheetPage.Cell(
                     .number(
                         "\(host.failed)",
-                        to: view.jobs(("host", host.host), ("state", JobState.failed.rawValue)))),
-                SheetPage.Cell(.number("\(host.refused)", to: view.jobs(("host", host.host), ("status", "5xx")))),
+                        to: view.jobs(("host", host.name), ("state", JobState.failed.rawValue)))),
+                SheetPage.Cell(.number("\(host.refused)", to: view.jobs(("host", host.name), ("status", "5xx")))),
                 SheetPage.Cell(.number(host.median ?? "–")), SheetPage.Cell(.number(host.slowest ?? "–")),
             ]
         }

@@ -87,9 +87,10 @@ struct Percentiles {
     }
 }
 
-/// How the jobs of a sample for one host went.
-struct HostActivity {
-    let host: String
+/// How the jobs of a sample for one host, or of one flow, went.
+struct Activity {
+    /// The host, or the key of the flow.
+    let name: String
     let jobs: Int
     /// Without an answer.
     let failed: Int
@@ -101,14 +102,16 @@ struct HostActivity {
     let slowest: String?
     let last: Timestamp
 
-    /// The hosts with most jobs first.
-    static func all(in jobs: [SampledJob]) -> [HostActivity] {
-        Dictionary(grouping: jobs.filter { $0.host != nil }) { $0.host ?? "" }
-            .map { HostActivity($0, $1) }.sorted { ($0.jobs, $1.host) > ($1.jobs, $0.host) }
+    /// Those with most jobs first.
+    static func all(in jobs: [SampledJob], of kind: Limiter.Kind) -> [Activity] {
+        let named = jobs.compactMap { job in (kind == .host ? job.host : job.flow).map { (name: $0, job: job) } }
+        return Dictionary(grouping: named, by: \.name)
+            .map { name, jobs in Activity(name, jobs.map(\.job)) }
+            .sorted { ($0.jobs, $1.name) > ($1.jobs, $0.name) }
     }
 
-    private init(_ host: String, _ jobs: [SampledJob]) {
-        self.host = host
+    private init(_ name: String, _ jobs: [SampledJob]) {
+        self.name = name
         self.jobs = jobs.count
         failed = jobs.count { $0.state == .failed }
         refused = jobs.count { ($0.status ?? 0) >= 500 }

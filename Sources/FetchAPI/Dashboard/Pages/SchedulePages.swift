@@ -14,7 +14,9 @@ enum SchedulePages {
     ) -> SheetPage.Table {
         SheetPage.Table(
             "Schedules", ["Schedule", "State", "Times", "Next", "Last", "Runs", "Request", "Change"],
-            schedules.map { row($0, view, now) }, empty: "There are no schedules.", next: next)
+            schedules.map { row($0, view, now) },
+            empty: "There are no schedules. POST /v1/schedules makes one, by a cron expression or an interval.",
+            next: next)
     }
 
     private static func row(_ schedule: Schedule, _ view: DashboardView, _ now: Timestamp) -> [SheetPage.Cell] {
@@ -56,7 +58,9 @@ enum SchedulePages {
             .init(facts: .init(facts: facts), forms: forms(schedule, view)),
             .init(
                 heading: "Next times",
-                table: .init("Next times", ["In", "Time (UTC)"], times, empty: "No time is left, or it is paused.")),
+                table: .init(
+                    "Next times", ["In", "Time (UTC)"], times,
+                    empty: "No time is left, or it is paused: Resume gives it times again.")),
             .init(heading: "As it was submitted, without secrets", text: IndentedJSON.text(schedule.spec.write)),
         ]
     }

@@ -24,7 +24,7 @@ enum SessionPages {
         }
         return SheetPage.Table(
             "Sessions", ["Session", "Kind", "State", "Description", "Node", "Created", "Stores"], rows,
-            empty: "There are no sessions but the default one.", next: next)
+            empty: "There are no sessions but the default one. POST /v1/sessions makes one.", next: next)
     }
 
     private static func stores(_ id: TenantSession.ID, _ view: DashboardView) -> SheetPage.Line {

@@ -43,7 +43,9 @@ enum WebhookPages {
         }
         return SheetPage.Table(
             "Endpoints", ["Endpoint", "State", "Events", "Made", "Rotation", "Change"], rows,
-            empty: "There are no endpoints.", next: next)
+            empty:
+                "There are no endpoints. POST /v1/webhooks/endpoints makes one; jobs name it as webhook.endpoint, or bring a "
+                + "webhook.url of their own.", next: next)
     }
 
     private static func state(_ endpoint: WebhookEndpoint) -> SheetPage.Line {
@@ -108,7 +110,10 @@ enum WebhookPages {
         }
         return SheetPage.Table(
             "Deliveries", ["Delivery", "Event", "State", "Attempts", "Last answer", "Next attempt", "Made", "Change"],
-            rows, empty: "There are no deliveries here.", next: next)
+            rows,
+            empty:
+                "There are no deliveries here. A job whose webhook names an endpoint makes one when it ends; Send a test at "
+                + "an endpoint makes one at once.", next: next)
     }
 
     private static func subject(_ subject: WebhookDelivery.Subject, _ view: DashboardView) -> SheetPage.Line {
@@ -162,7 +167,8 @@ enum WebhookPages {
         var sections: [SheetPage.Section] = [
             .init(
                 heading: "Attempt \(attempt.number)", facts: .init(facts: facts),
-                table: .init("Fields of the request", ["Sent field", "Value"], fields(attempt.requestHeaders)))
+                table: .init(
+                    "Fields of request \(attempt.number)", ["Sent field", "Value"], fields(attempt.requestHeaders)))
         ]
         guard let answer = attempt.answer else { return sections }
         let body = VisibleText.preview(of: answer.body, limit: DeliveryAttempt.maximumBody)
@@ -170,7 +176,9 @@ enum WebhookPages {
             .init(
                 hint: body == nil
                     ? "The body of the answer is no text." : answer.isCut ? "The body goes on." : nil,
-                table: .init("Fields of the answer", ["Received field", "Value"], fields(answer.headers)), text: body))
+                table: .init(
+                    "Fields of answer \(attempt.number)", ["Received field", "Value"], fields(answer.headers)),
+                text: body))
         return sections
     }
 
