@@ -9,7 +9,7 @@ extension PostgresWebhookStore {
         }
         let slotsPerEndpoint = Int32(clamping: room.slotsPerEndpoint)
         return try await StoreError.wrap {
-            let rows = try await genericPlan.transaction { connection in
+            let rows = try await client.transaction { connection in
                 // One node after the other, each in a statement that sees the deliveries that those before it have
                 // taken.
                 try await connection.query(

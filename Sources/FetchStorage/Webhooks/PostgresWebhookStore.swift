@@ -17,7 +17,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     let onDue: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - genericPlan: The connections for the statements that find what they need by keys; nil for the same.
+    ///   - genericPlan: The connections for statements that find what they need by keys; nil for the same.
     ///   - onDue: Called when deliveries became due that were not.
     package init(
         client: Client, genericPlan: Client? = nil, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}
