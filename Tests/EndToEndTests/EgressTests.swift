@@ -69,7 +69,7 @@ import Testing
 
     private static func error(of job: [String: Any]) -> String? { member(job, "error", "name") }
 
-    // Proves: SEC-13.
+    // Proves: SEC-13, SEC-61.
     @Test func `a target that a rule denies is refused, told, logged and counted, and every verdict agrees`()
         async throws
     {

@@ -101,6 +101,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-61.
     @Test func `a link from the terminal opens the dashboard in one browser, once, on whichever node`() async throws {
         try await ServiceProcess.Place.with(allowing: []) { place in
             let key = try await place.key()

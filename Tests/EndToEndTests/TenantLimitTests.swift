@@ -155,7 +155,8 @@ import Testing
             _ = try await other.waitForEnd()
             // Two that were lost run again here.
             try await until { count.value == 6 }
-            #expect(try await usage(first, "runningJobs") == 4)
+            // Those of the lost node may be among them for a moment, while others run in their place.
+            try await until { try await usage(first, "runningJobs") == 4 }
             gate.open()
             try await until { try await usage(first, "waitingJobs") == 0 }
             try await until { try await usage(first, "runningJobs") == 0 }

@@ -223,6 +223,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-61.
     @Test func `an operator looks at another tenant, changes nothing of it, and that is in the audit log`()
         async throws
     {
