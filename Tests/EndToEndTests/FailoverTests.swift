@@ -14,6 +14,12 @@ import Testing
         case kill, stop, handover
     }
 
+    /// The jobs that were accepted, and whether no more are submitted.
+    private final class Calls: Sendable {
+        let accepted = Mutex<[String]>([])
+        let isOver = Mutex(false)
+    }
+
     /// Runs a test over a service whose database is a pair of servers.
     ///
     /// - Parameter url: The connection string for the pair.
@@ -55,18 +61,19 @@ import Testing
     @Test(arguments: Fault.allCases)
     func `a service goes on at the server that takes writes, and loses no accepted job`(fault: Fault) async throws {
         let (pair, origin) = (try await PostgresPair(), try origin())
-        let accepted = Mutex<[String]>([])
-        let isOver = Mutex(false)
+        let calls = Calls()
         try await with(pair, pair.url(), allowing: ["127.0.0.1:\(origin.port)"]) { service in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        while !isOver.withLock({ $0 }) {
-                            if let id = try await submit(origin, to: service) { accepted.withLock { $0.append(id) } }
+                        while !calls.isOver.withLock({ $0 }) {
+                            if let id = try await submit(origin, to: service) {
+                                calls.accepted.withLock { $0.append(id) }
+                            }
                         }
                     }
                 }
-                try await until { accepted.withLock { $0.count } > 50 }
+                try await until { calls.accepted.withLock { $0.count } > 50 }
                 switch fault {
                 case .kill: pair.send(SIGKILL, to: 0)
                 case .stop: pair.send(SIGSTOP, to: 0)
@@ -74,15 +81,15 @@ import Testing
                 }
                 try await until { try await service.request(.get, "/readyz").status == 503 }
                 try await pair.promote()
-                let (start, before) = (ContinuousClock.now, accepted.withLock { $0.count })
-                try await until { accepted.withLock { $0.count } > before }
+                let (start, before) = (ContinuousClock.now, calls.accepted.withLock { $0.count })
+                try await until { calls.accepted.withLock { $0.count } > before }
                 let wait = ContinuousClock.now - start
                 #expect(wait < .seconds(4))
                 try await until { try await service.request(.get, "/readyz").status == 200 }
-                isOver.withLock { $0 = true }
+                calls.isOver.withLock { $0 = true }
                 try await group.waitForAll()
             }
-            let ids = accepted.withLock { $0 }
+            let ids = calls.accepted.withLock { $0 }
             try await until {
                 let rows = try await pair.administrate(
                     1, "SELECT FROM results WHERE state = 'succeeded'", database: "fetchd")
