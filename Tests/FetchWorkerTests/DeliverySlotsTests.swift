@@ -22,8 +22,8 @@ import Testing
         _ deliveries: [WebhookDelivery], _ slots: inout DeliverySlots, at now: ContinuousClock.Instant? = nil
     ) -> [WebhookDelivery.ID] {
         slots.take(deliveries, now ?? start)
-        let sent = slots.add(deliveries.map { Parcel(delivery: $0) })
-        for parcel in sent { slots.begin(parcel.delivery, now ?? start) }
+        let sent = slots.add(deliveries.map { ClaimedDelivery(delivery: $0) })
+        for claimed in sent { slots.begin(claimed.delivery, now ?? start) }
         return sent.map(\.delivery.id)
     }
 
@@ -114,9 +114,9 @@ import Testing
         let deliveries = (0..<2).map { [endpoint = WebhookEndpoint.ID()] _ in delivery(to: endpoint) }
         slots.take(deliveries, start)
         #expect(Set(slots.unsent.map(\.id)) == Set(deliveries.map(\.id)))
-        let sent = slots.add(deliveries.map { Parcel(delivery: $0) })
+        let sent = slots.add(deliveries.map { ClaimedDelivery(delivery: $0) })
         #expect(slots.unsent.count == 2)
-        for parcel in sent { slots.begin(parcel.delivery, start) }
+        for claimed in sent { slots.begin(claimed.delivery, start) }
         #expect(slots.unsent.map(\.id) == [deliveries[1].id])
         _ = slots.end(deliveries[0], isTaken: false, start)
         #expect(slots.unsent.map(\.id) == [deliveries[1].id])

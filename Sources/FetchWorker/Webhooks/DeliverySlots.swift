@@ -1,7 +1,7 @@
 import FetchJobs
 
 /// A delivery that is ready to be sent.
-struct Parcel: Sendable {
+struct ClaimedDelivery: Sendable {
     let delivery: WebhookDelivery
     /// The job that it tells of; nil for none.
     var job: Job?
@@ -44,18 +44,18 @@ struct DeliverySlots {
     }
 
     /// The deliveries to one endpoint.
-    private struct Lane {
+    private struct Receiver {
         var count = 0
         /// Those whose turn it is.
         var sending = 0
-        var waiting: [Parcel] = []
+        var waiting: [ClaimedDelivery] = []
         var isPrompt = false
     }
 
     /// What the end of a message leaves to be done.
     struct Following {
         /// The next one to the endpoint.
-        var next: Parcel?
+        var next: ClaimedDelivery?
         /// Those that are not sent from here.
         var released: [WebhookDelivery] = []
     }
@@ -63,7 +63,7 @@ struct DeliverySlots {
     let count: Int
     let perEndpoint: Int
     private var taken: [WebhookDelivery.ID: Slot] = [:]
-    private var lanes: [WebhookEndpoint.ID: Lane] = [:]
+    private var receivers: [WebhookEndpoint.ID: Receiver] = [:]
     /// Endpoints that answered late, and when they did.
     private var late: [WebhookEndpoint.ID: ContinuousClock.Instant] = [:]
 
@@ -86,8 +86,8 @@ struct DeliverySlots {
             slotsForFailing: max(0, count - max(1, count / 4) - failing),
             slotsPerEndpoint: perEndpoint,
             underWayOfTenants: taken.values.reduce(into: [:]) { $0[$1.delivery.tenant, default: 0] += 1 },
-            endpoints: lanes.mapValues { lane in
-                .init(count: lane.count, limit: lane.isPrompt ? perEndpoint * Self.ahead : perEndpoint)
+            endpoints: receivers.mapValues { receiver in
+                .init(count: receiver.count, limit: receiver.isPrompt ? perEndpoint * Self.ahead : perEndpoint)
             },
             slow: Set(late.keys).union(slow)
         )
@@ -97,21 +97,21 @@ struct DeliverySlots {
     mutating func take(_ deliveries: [WebhookDelivery], _ now: ContinuousClock.Instant) {
         for delivery in deliveries {
             taken[delivery.id] = Slot(delivery: delivery, since: now)
-            lanes[delivery.endpoint, default: Lane()].count += 1
+            receivers[delivery.endpoint, default: Receiver()].count += 1
         }
     }
 
-    /// Takes parcels that are to be sent.
+    /// Takes claimed deliveries that are to be sent.
     ///
     /// - Returns: Those whose turn it is.
-    mutating func add(_ parcels: [Parcel]) -> [Parcel] {
-        parcels.filter { parcel in
-            let endpoint = parcel.delivery.endpoint
-            guard lanes[endpoint, default: Lane()].sending < perEndpoint else {
-                lanes[endpoint]?.waiting.append(parcel)
+    mutating func add(_ deliveries: [ClaimedDelivery]) -> [ClaimedDelivery] {
+        deliveries.filter { claimed in
+            let endpoint = claimed.delivery.endpoint
+            guard receivers[endpoint, default: Receiver()].sending < perEndpoint else {
+                receivers[endpoint]?.waiting.append(claimed)
                 return false
             }
-            lanes[endpoint]?.sending += 1
+            receivers[endpoint]?.sending += 1
             return true
         }
     }
@@ -128,34 +128,34 @@ struct DeliverySlots {
     mutating func end(_ delivery: WebhookDelivery, isTaken: Bool?, _ now: ContinuousClock.Instant) -> Following {
         var following = Following()
         guard let slot = taken[delivery.id], case .sending(let begin) = slot.stage,
-            var lane = lanes[delivery.endpoint]
+            var receiver = receivers[delivery.endpoint]
         else { return following }
         taken[delivery.id]?.stage = .ended
-        lane.sending -= 1
+        receiver.sending -= 1
         if let isTaken {
             late[delivery.endpoint] = slot.isLate(now) ? now : nil
-            lane.isPrompt = isTaken && now - begin <= Self.promptness
+            receiver.isPrompt = isTaken && now - begin <= Self.promptness
         }
-        while !lane.waiting.isEmpty {
-            let parcel = lane.waiting.removeFirst()
-            let since = taken[parcel.delivery.id]?.since ?? now
+        while !receiver.waiting.isEmpty {
+            let claimed = receiver.waiting.removeFirst()
+            let since = taken[claimed.delivery.id]?.since ?? now
             guard isTaken != false, now - since <= Self.turn else {
-                following.released.append(parcel.delivery)
+                following.released.append(claimed.delivery)
                 continue
             }
-            following.next = parcel
-            lane.sending += 1
+            following.next = claimed
+            receiver.sending += 1
             break
         }
-        lanes[delivery.endpoint] = lane
+        receivers[delivery.endpoint] = receiver
         return following
     }
 
     /// The outcomes of deliveries are stored, or never will be.
     mutating func leave(_ deliveries: [WebhookDelivery]) {
         for delivery in deliveries where taken.removeValue(forKey: delivery.id) != nil {
-            lanes[delivery.endpoint]?.count -= 1
-            if lanes[delivery.endpoint]?.count == 0 { lanes[delivery.endpoint] = nil }
+            receivers[delivery.endpoint]?.count -= 1
+            if receivers[delivery.endpoint]?.count == 0 { receivers[delivery.endpoint] = nil }
         }
     }
 

@@ -31,9 +31,9 @@ package final class WebhookCourier: Service, Notifiable {
     private let clock: NodeClock
     private let random: @Sendable () -> Double
     private let condition = Condition()
-    /// The parcels whose turn it is.
-    private let started: AsyncStream<Parcel>
-    private let starting: AsyncStream<Parcel>.Continuation
+    /// The claimed deliveries whose turn it is.
+    private let started: AsyncStream<ClaimedDelivery>
+    private let starting: AsyncStream<ClaimedDelivery>.Continuation
     private let slots: Mutex<DeliverySlots>
     private let attempts: (delivered: Counter, retried: Counter, abandoned: Counter)
     private let duration: Histogram
@@ -88,7 +88,7 @@ package final class WebhookCourier: Service, Notifiable {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.wakeWhenDue() }
                 group.addTask { await self.keepClaiming() }
-                for await parcel in self.started { group.addTask { await self.deliver(parcel) } }
+                for await claimed in self.started { group.addTask { await self.deliver(claimed) } }
                 group.cancelAll()
             }
         }
@@ -146,11 +146,11 @@ package final class WebhookCourier: Service, Notifiable {
     private func start(_ claimed: [WebhookDelivery]) async {
         do throws(StoreError) {
             let jobs = try await contents.jobs(of: claimed)
-            let parcels = claimed.map { delivery in
-                if case .job(let id) = delivery.subject { return Parcel(delivery: delivery, job: jobs[id]) }
-                return Parcel(delivery: delivery)
+            let ready = claimed.map { delivery in
+                if case .job(let id) = delivery.subject { return ClaimedDelivery(delivery: delivery, job: jobs[id]) }
+                return ClaimedDelivery(delivery: delivery)
             }
-            for parcel in slots.withLock({ $0.add(parcels) }) { starting.yield(parcel) }
+            for next in slots.withLock({ $0.add(ready) }) { starting.yield(next) }
         } catch {
             for delivery in claimed { notePostponed(delivery, error) }
             slots.withLock { $0.leave(claimed) }
@@ -179,14 +179,14 @@ package final class WebhookCourier: Service, Notifiable {
 
     // MARK: One delivery
 
-    private func deliver(_ parcel: Parcel) async {
+    private func deliver(_ claimed: ClaimedDelivery) async {
         // What was not begun when the courier stops is given back.
         if Task.isCancelled { return }
-        let delivery = parcel.delivery
+        let delivery = claimed.delivery
         slots.withLock { $0.begin(delivery, clock.now) }
         var unsent: [WebhookDelivery] = []
         do throws(StoreError) {
-            try await send(parcel, leaving: &unsent)
+            try await send(claimed, leaving: &unsent)
         } catch {
             notePostponed(delivery, error)
             unsent += goOn(behind: delivery, isTaken: nil)
@@ -207,12 +207,12 @@ package final class WebhookCourier: Service, Notifiable {
     }
 
     /// - Parameter unsent: Gets what is not sent from here, because of what became of this one.
-    private func send(_ parcel: Parcel, leaving unsent: inout [WebhookDelivery]) async throws(StoreError) {
-        let delivery = parcel.delivery
+    private func send(_ claimed: ClaimedDelivery, leaving unsent: inout [WebhookDelivery]) async throws(StoreError) {
+        let delivery = claimed.delivery
         var receiver = delivery.receiver
         if receiver == nil { receiver = try await queue.endpoint(delivery.endpoint, of: delivery.tenant) }
         guard let endpoint = receiver, endpoint.disabling == nil,
-            let data = try await contents.data(of: delivery, job: parcel.job)
+            let data = try await contents.data(of: delivery, job: claimed.job)
         else {
             unsent = goOn(behind: delivery, isTaken: nil)
             _ = try await queue.settle(delivery, .abandoned, nil)
