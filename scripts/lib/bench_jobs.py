@@ -6,12 +6,12 @@ One service over a durable PostgreSQL, one nginx, all on loopback. Bodies: one d
 beside the curl command; only the service's own process is counted. Flat: 10 GiB both ways, and how much the service
 grows. Slow: downloads that crawl at 1 KB/s, what each holds of memory, and what the API answers meanwhile. Crowded: as
 many loads as there are slots, of origins that send a byte a second, a deep queue behind them, and what the API answers
-before and meanwhile: a job's state, a submission, the health. Tenants: one tenant is at all of its limits, running jobs,
-waiting jobs and requests, and what another one notices of it: a job's state, a submission, a job that is waited for.
-Stores: jobs whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are given
-1 KB from the cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not).
-Webhooks: jobs without a transfer whose ends are told to one endpoint, and to a thousand, from the first submission until
-the last message is taken and that is stored; what a job and its message cost, and how many commits.
+before and meanwhile: a job's state, a submission, the health. Tenants: one tenant is at all of its limits, running
+jobs, waiting jobs and requests, and what another one notices of it: a job's state, a submission, a job that is waited
+for. Stores: jobs whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are
+given 1 KB from the cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is
+not). Webhooks: jobs without a transfer whose ends are told to one endpoint, and to a thousand, from the first
+submission until the last message is taken and that is stored; what a job and its message cost, and how many commits.
 """
 import argparse
 import json
