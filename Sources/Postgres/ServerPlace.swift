@@ -60,8 +60,10 @@ struct ConnectionParameters: Sendable {
             return
         }
         let order = value("load_balance_hosts") == "random" ? places.shuffled() : places
-        // Of several servers, the service needs the one that takes writes.
-        let session = value("target_session_attrs") ?? (places.count > 1 ? "read-write" : nil)
+        // Of several servers, the service needs the one that takes writes. libpq's own default, which it tells as if
+        // somebody had said it, is any.
+        let asked = own["target_session_attrs"] ?? getenv("PGTARGETSESSIONATTRS").map { String(cString: $0) }
+        let session = asked ?? (places.count > 1 ? "read-write" : nil)
         let sessions = session == "prefer-standby" ? ["standby", "any"] : [session]
         candidates = sessions.flatMap { session in order.map { Candidate(place: $0, session: session) } }
     }
