@@ -48,6 +48,19 @@ extension JobState: PostgresValue, PostgresArrayElement {}
 
 extension WebhookEvent: PostgresValue, PostgresArrayElement {}
 
+extension Array {
+    /// A column of the input of a statement: a value of each element; nil is NULL.
+    ///
+    /// It is compiled for each type that it is used with, as it is of this module.
+    func column<Value: PostgresValue>(_ value: (Element) -> Value?) -> EncodedArray {
+        var column = EncodedArray(of: Value.postgresType, count: count)
+        for element in self {
+            if let value = value(element) { column.append { value.encode(into: &$0) } } else { column.appendNull() }
+        }
+        return column
+    }
+}
+
 extension StoreError {
     /// The store's error for an error of the database.
     init(_ error: any Error) {

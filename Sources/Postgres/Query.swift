@@ -106,6 +106,13 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
         if !value.isNull { value.encode(into: &values) }
     }
 
+    private mutating func append(_ array: EncodedArray) {
+        pieces.append(.parameter)
+        parameters.append(Parameter(type: array.type, isNull: false, start: values.bytes.count))
+        mix(UInt(array.type))
+        values.append(contentsOf: array.writer)
+    }
+
     private mutating func append(_ query: Query) {
         if query.isStatic {
             pieces += query.pieces
@@ -138,6 +145,9 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
 
         /// A value or, when there is none, NULL of its type.
         package mutating func appendInterpolation(_ value: (some PostgresValue)?) { query.append(value) }
+
+        /// An array; it becomes a parameter of its type.
+        package mutating func appendInterpolation(_ array: EncodedArray) { query.append(array) }
 
         /// A piece of SQL with values of its own.
         package mutating func appendInterpolation(_ fragment: Query) { query.append(fragment) }

@@ -36,7 +36,7 @@ extension Load {
                 configuration: configuration.caching,
                 now: .now))
         if let handler { return try await handled(visit, by: handler, limit: limit, on: loop) }
-        await sendPreemptively(for: request, on: loop)
+        if mayBeAuthorized { await sendPreemptively(for: request, on: loop) }
         visit.machine.carries(try selecting(request))
         if let stored = try await lookUp(visit, limit: limit, on: loop) { return stored }
         while true {
@@ -63,7 +63,9 @@ extension Load {
         guard let cache = visit.cache, visit.machine.looksUp else {
             return try await follow(visit.machine.start(), visit, limit: limit, on: loop)
         }
-        try await admitStored(visit.request, on: loop)
+        try admitStored(visit.request, on: loop)
+        if noteSuspension() { await pause(on: loop) { isSuspended } }
+        try checkCancellation()
         var answer = visit.machine.lookedUp(try await entries(in: cache, visit, on: loop), now: .now)
         if case .send = answer, visit.machine.mayCoalesce, isData {
             switch CacheFlights.shared.join(cache, visit.machine.key, now: .now) {
@@ -112,13 +114,12 @@ extension Load {
         }
     }
 
-    /// Checks a request whose response needs no connection, and waits while the task is suspended.
-    func admitStored(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) {
+    /// Checks a request whose response needs no connection.
+    private func admitStored(_ request: Request, on loop: isolated TransferLoop) throws(LoadError) {
         try RequestRules.check(request, schemes: configuration.networkSchemes)
         if configuration.targetPolicy != .unrestricted {
             _ = try admit(request, by: terms(for: request.url), on: loop)
         }
-        try await waitWhileSuspended(on: loop)
     }
 
     // MARK: After the head

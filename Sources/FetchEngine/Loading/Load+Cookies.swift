@@ -3,6 +3,11 @@ import Synchronization
 
 // The cookies of a hop: those its request carries, and those its answer sets.
 extension Load {
+    /// Whether a storage may have cookies for a hop.
+    func sendsCookies(_ request: Request) -> Bool {
+        configuration.httpShouldSetCookies && cookieStorage(for: request) != nil
+    }
+
     /// The request as it goes out: with the cookies that the storage has for this hop.
     ///
     /// Only the hop carries them; the next one is given its own.

@@ -42,14 +42,14 @@ extension Load {
                     request = next
                     continue
                 }
-                try await offer(response, on: loop)
+                if offersResponse { try await offer(response, on: loop) }
                 if limitOfHead != limit, !endsItself {
                     await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
                     try checkCancellation()
                 }
                 let isComplete = try deliver(response, of: exchange, limit: limit)
                 if isComplete, storing != nil { try await keepResponse(response, completeBytes, on: loop) }
-                if isComplete, !endsItself { await complete(on: loop) }
+                if isComplete, !endsItself, let notified = end(with: nil) { await notified.finished(nil) }
                 return response
             }
         } catch {
@@ -82,7 +82,7 @@ extension Load {
     private func answeredExchange(
         for request: Request, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> any Exchange {
-        if let complete = await completeExchange(for: request) { return complete }
+        if client?.kind == .download, let complete = await completeExchange(for: request) { return complete }
         guard concernsCache(request) else { return try await exchange(for: request, limit: limit, on: loop) }
         return try await cachedExchange(for: request, limit: limit, on: loop)
     }
@@ -151,6 +151,9 @@ extension Load {
     }
 
     // MARK: The final response
+
+    /// Whether somebody decides about the response.
+    private var offersResponse: Bool { advised.contains(.response) || client?.offersResponses ?? false }
 
     /// Asks the adviser about the response, else the delegate.
     private func offer(_ response: Response, on loop: isolated TransferLoop) async throws(LoadError) {
@@ -231,6 +234,13 @@ extension Load {
     ///
     /// The delegate is notified before the task is over.
     func complete(with error: LoadError? = nil, on loop: isolated TransferLoop) async {
+        if let notified = end(with: error) { await notified.finished(error) }
+    }
+
+    /// The same, except that it leaves the delegate to the caller.
+    ///
+    /// - Returns: The task whose delegate is to be notified; nil when there is none, or it was the call before.
+    private func end(with error: LoadError?) -> (any LoadClient)? {
         if let error { exchange?.abort(error) }
         exchange = nil
         storing = nil
@@ -241,7 +251,9 @@ extension Load {
             return (record.phase != .completed, record.waiters)
         }
         for waiter in waiters { waiter.resume() }
-        guard isFirst, let client else { return }
-        if client.notifiesDelegate { await client.finished(error) } else { client.leaveSession() }
+        guard isFirst, let client else { return nil }
+        if client.notifiesDelegate { return client }
+        client.leaveSession()
+        return nil
     }
 }

@@ -13,7 +13,8 @@ extension Load {
         {
             return try await start(decided, on: loop)
         }
-        try await waitWhileSuspended(on: loop)
+        if noteSuspension() { await pause(on: loop) { isSuspended } }
+        try checkCancellation()
         let cached = await responseToConfirm(for: canonical, by: handler)
         // Nothing is awaited from here on: a cancellation finds either this or the exchange.
         try checkCancellation()

@@ -78,13 +78,13 @@ extension Load {
             return try await start(request, with: handler, on: loop)
         }
         let field = mayBeAuthorized ? try await authorization(for: request, on: loop) : nil
-        await chooseStoredLogin(for: request.url, on: loop)
+        if request.url.isFTP { await chooseStoredLogin(for: request.url, on: loop) }
         let terms = try terms(for: request.url)
         proxy = terms.httpProxy
         let proxyField =
             proxy == nil ? nil : try await proxyAuthorization(for: request, on: loop)
         let partition = try admit(request, by: terms, on: loop)
-        let carrying = try await withCookies(request, on: loop)
+        let carrying = sendsCookies(request) ? try await withCookies(request, on: loop) : request
         let plain =
             if case .stream(let length, let provider) = request.body {
                 try await stream(from: provider, length: length, for: request, on: loop)
@@ -97,7 +97,8 @@ extension Load {
         if !partition.isUnrestricted {
             addresses = await vettedAddresses(for: request.url, in: partition, on: loop)
         }
-        try await waitWhileSuspended(on: loop)
+        if noteSuspension() { await pause(on: loop) { isSuspended } }
+        try checkCancellation()
         let transfer = Transfer(
             request: carrying, configuration: shared, state: state, terms: terms, partition: partition,
             source: source)
@@ -169,10 +170,9 @@ extension Load {
         }
     }
 
-    /// Waits until the task is no longer suspended.
-    func waitWhileSuspended(on loop: isolated TransferLoop) async throws(LoadError) {
+    /// Notes whether the task is suspended, for those that wait then.
+    func noteSuspension() -> Bool {
         isSuspended = record.withLock { $0.suspensions > 0 }
-        if isSuspended { await pause(on: loop) { isSuspended } }
-        try checkCancellation()
+        return isSuspended
     }
 }

@@ -97,15 +97,15 @@ struct Enqueuing: Sendable {
     /// The columns that are stored of every job.
     static func columns(of submissions: [Submission]) -> [Column] {
         [
-            ("tenant_id", "\(submissions.map(\.job.tenant))"),
-            ("id", "\(submissions.map(\.job.id))"),
-            ("spec", "\(submissions.map(\.spec))"),
-            ("rank", "\(submissions.map(\.job.spec.rank))"),
-            ("endpoint_id", "\(submissions.map(\.job.spec.webhook?.endpoint))"),
-            ("secrets", "\(submissions.map(\.secrets))"),
-            ("kind", "\(submissions.map(\.job.spec.kind.rawValue))"),
-            ("host", "\(submissions.map(\.job.spec.request.url.hostAndPort))"),
-            ("has_labels", "\(submissions.map { !$0.job.spec.labels.isEmpty })"),
+            ("tenant_id", "\(submissions.column { $0.job.tenant })"),
+            ("id", "\(submissions.column { $0.job.id })"),
+            ("spec", "\(submissions.column { $0.spec })"),
+            ("rank", "\(submissions.column { $0.job.spec.rank })"),
+            ("endpoint_id", "\(submissions.column { $0.job.spec.webhook?.endpoint })"),
+            ("secrets", "\(submissions.column { $0.secrets })"),
+            ("kind", "\(submissions.column { $0.job.spec.kind.rawValue })"),
+            ("host", "\(submissions.column { $0.job.spec.request.url.hostAndPort })"),
+            ("has_labels", "\(submissions.column { !$0.job.spec.labels.isEmpty })"),
         ]
     }
 

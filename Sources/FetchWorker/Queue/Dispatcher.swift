@@ -131,7 +131,7 @@ package final class Dispatcher: Service {
                 await withTaskExecutorPreference(runner.loop.eventLoop) {
                     for await jobs in intake.started {
                         for job in jobs {
-                            group.addTask { await self.runner.loop.run { _ in await self.run(job) } }
+                            group.addTask { await self.run(job, on: self.runner.loop) }
                         }
                     }
                 }
@@ -205,7 +205,8 @@ package final class Dispatcher: Service {
 
     // MARK: Running
 
-    private nonisolated(nonsending) func run(_ job: ClaimedJob) async {
+    /// On the loop of the transfers: what the steps of a job call there goes on without a turn of the loop.
+    private func run(_ job: ClaimedJob, on loop: isolated TransferLoop) async {
         let stop = running.add(job)
         watchDeadlines()
         await JobExecution(dispatcher: self, job: job, stop: stop).run()

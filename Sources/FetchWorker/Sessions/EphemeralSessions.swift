@@ -52,7 +52,7 @@ package final class EphemeralSessions: Service {
             await withDiscardingTaskGroup { group in
                 await withTaskExecutorPreference(runner.loop.eventLoop) {
                     for await id in started {
-                        group.addTask { await self.runner.loop.run { _ in await self.run(id) } }
+                        group.addTask { await self.run(id, on: self.runner.loop) }
                     }
                 }
             }
@@ -69,7 +69,7 @@ package final class EphemeralSessions: Service {
         }
     }
 
-    private nonisolated(nonsending) func run(_ id: Job.ID) async {
+    private func run(_ id: Job.ID, on loop: isolated TransferLoop) async {
         guard let (entry, terms) = claimed(id) else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         var (tries, deadline) = (0, entry.claimed.expiresAt)

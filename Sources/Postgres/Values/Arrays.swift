@@ -19,12 +19,7 @@ extension PostgresArrayElement where Self: PostgresValue {
     }
 
     package static func encode(array: [Self], into writer: inout ParameterWriter) {
-        writer.append(Int32(1))  // dimensions
-        // Whether there are NULLs: the server reads the flag but uses the lengths.
-        writer.append(Int32(0))
-        writer.append(postgresType.id)
-        writer.append(Int32(array.count))
-        writer.append(Int32(1))  // the first index
+        writer.beginArray(of: postgresType, count: array.count)
         for element in array {
             guard !element.isNull else {
                 writer.append(Int32(-1))
@@ -90,3 +85,28 @@ extension Array: PostgresValue where Element: PostgresArrayElement {
 extension Array: PostgresArrayElement where Element == UInt8 {}
 
 extension Optional: PostgresArrayElement where Wrapped: PostgresValue & PostgresArrayElement {}
+
+/// An array whose elements its maker has encoded, one after the other.
+///
+/// Whoever knows the type of its values encodes them with less work than `encode(array:into:)` does in this module,
+/// which looks at the type of each.
+package struct EncodedArray: Sendable {
+    let type: PostgresType.ID
+    private(set) var writer = ParameterWriter()
+
+    /// - Parameters:
+    ///   - element: The type of its elements.
+    ///   - count: How many elements follow.
+    package init(of element: PostgresType, count: Int) {
+        type = element.arrayID
+        writer.beginArray(of: element, count: count)
+    }
+
+    package mutating func appendNull() { writer.append(Int32(-1)) }
+
+    package mutating func append(_ encode: (inout ParameterWriter) -> Void) {
+        let start = writer.beginLength()
+        encode(&writer)
+        writer.endLength(start)
+    }
+}

@@ -91,6 +91,16 @@ package struct ParameterWriter: Sendable {
         text.withUTF8 { bytes.append(contentsOf: $0) }
     }
 
+    /// Writes what comes before the elements of an array.
+    mutating func beginArray(of element: PostgresType, count: Int) {
+        append(Int32(1))  // dimensions
+        // Whether there are NULLs: the server reads the flag but uses the lengths.
+        append(Int32(0))
+        append(element.id)
+        append(Int32(count))
+        append(Int32(1))  // the first index
+    }
+
     /// Makes room for the length of what is written next, as the elements of an array have it.
     mutating func beginLength() -> Int {
         append(Int32(0))
