@@ -1,6 +1,7 @@
 """Counts the instructions that a job and a fetch cost, which no neighbour on the machine changes.
 
     scripts/bench-instructions [--jobs N] [--fetches N] [--only jobs,engine] [--profile DIR] [--output FILE]
+        [--hold FILE]
 
 The service runs under valgrind's callgrind beside an nginx and a PostgreSQL of its own, which do not. Its start and a
 first part of the jobs are not counted. The jobs of a batch are for so many hosts that none waits for a connection, and
@@ -11,6 +12,7 @@ Beside the figures it prints where a job's instructions went (callgrind.py). doc
 """
 import argparse
 import base64
+import json
 import os
 import pathlib
 import shutil
@@ -25,6 +27,8 @@ from processes import ROOT, Failed, raise_descriptor_limit, run, run_as, say, st
 from service import Service
 
 BATCH = 100
+# By how much a figure may be off the one that is recorded.
+TOLERANCE = 0.03
 IN_FLIGHT = 8
 
 
@@ -104,6 +108,18 @@ def fetches(options, figures, origin, bench, curlbench, scratch):
     figures.ratio("instructions.fetchRatio", "instructions.fetch", "instructions.limitFetch")
 
 
+def hold(figures, file):
+    """Holds figures to those that a file records; one that has fallen is to be recorded, or it could rise unseen."""
+    recorded = json.loads(pathlib.Path(file).read_text())
+    found = {name: figures.median(name) for name in recorded}
+    if missing := [name for name, value in found.items() if value is None]:
+        raise Failed(f"{', '.join(missing)} of {file} was not counted")
+    for name, value in recorded.items():
+        if abs(found[name] - value) > TOLERANCE * value:
+            remedy = "find what they are spent on" if found[name] > value else "record it there"
+            raise Failed(f"{name} is {found[name]:,.0f} and not {value:,.0f}, which {file} has: {remedy}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench-instructions", description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=1000, help=f"a multiple of {BATCH}; default 1000")
@@ -111,6 +127,7 @@ def main():
     parser.add_argument("--only", default="jobs,engine", help="parts, comma separated")
     parser.add_argument("--profile", help="keep callgrind's files in this folder, for callgrind_annotate")
     parser.add_argument("--output", default=ROOT / "bench-instructions.json")
+    parser.add_argument("--hold", help=f"fail when a figure is more than {TOLERANCE:.0%} off the one in this file")
     options = parser.parse_args()
     if options.jobs % BATCH or options.jobs < BATCH or options.fetches < 1:
         raise Failed(f"--jobs must be a multiple of {BATCH}, and --fetches at least 1")
@@ -137,6 +154,8 @@ def main():
     for name, value in figures.flat().items():
         print(f"{name:28}{value:>14,.2f}")
     figures.write(options.output)
+    if options.hold:
+        hold(figures, options.hold)
 
 
 run_as("bench-instructions", main)

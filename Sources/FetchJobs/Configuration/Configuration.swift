@@ -3,27 +3,201 @@ package import FetchEngine
 /// How to load: the one schema of sessions and jobs.
 ///
 /// Every member may be left out: the job then has the value of its session, and the session the default of the service.
+///
+/// Copies share their values, and one that is changed gets values of its own: every step of a job has its configuration,
+/// and that of most jobs is empty.
 package struct Configuration: Sendable, Equatable {
-    package var request = Request()
-    package var redirects = Redirects()
-    package var authentication = Authentication()
-    package var serverTrust = ServerTrust()
-    package var cookies = Cookies()
-    package var cache = Cache()
-    package var proxy = Proxy()
-    package var tls = TLS()
-    package var timeouts = Timeouts()
-    package var connections = Connections()
-    package var background = Background()
-    package var response = Response()
-    package var upload = Upload()
-    package var destination = Destination()
-    package var retry = Retry()
-    /// Answers in advance; the first rule whose conditions a question meets decides.
-    package var rules: [Rule] = []
-    package var delegate = Delegate()
+    private struct Values: Sendable, Equatable {
+        var request = Request()
+        var redirects = Redirects()
+        var authentication = Authentication()
+        var serverTrust = ServerTrust()
+        var cookies = Cookies()
+        var cache = Cache()
+        var proxy = Proxy()
+        var tls = TLS()
+        var timeouts = Timeouts()
+        var connections = Connections()
+        var background = Background()
+        var response = Response()
+        var upload = Upload()
+        var destination = Destination()
+        var retry = Retry()
+        var rules: [Rule] = []
+        var delegate = Delegate()
+    }
+
+    private final class Storage: Sendable {
+        let values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var storage = Self.empty
+
+    private static let empty = Storage(Values())
 
     package init() {}
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.storage === right.storage || left.storage.values == right.storage.values
+    }
+
+    // MARK: Groups
+
+    package var request: Request {
+        _read { yield storage.values.request }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.request
+        }
+    }
+
+    package var redirects: Redirects {
+        _read { yield storage.values.redirects }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.redirects
+        }
+    }
+
+    package var authentication: Authentication {
+        _read { yield storage.values.authentication }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.authentication
+        }
+    }
+
+    package var serverTrust: ServerTrust {
+        _read { yield storage.values.serverTrust }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.serverTrust
+        }
+    }
+
+    package var cookies: Cookies {
+        _read { yield storage.values.cookies }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.cookies
+        }
+    }
+
+    package var cache: Cache {
+        _read { yield storage.values.cache }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.cache
+        }
+    }
+
+    package var proxy: Proxy {
+        _read { yield storage.values.proxy }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.proxy
+        }
+    }
+
+    package var tls: TLS {
+        _read { yield storage.values.tls }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.tls
+        }
+    }
+
+    package var timeouts: Timeouts {
+        _read { yield storage.values.timeouts }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.timeouts
+        }
+    }
+
+    package var connections: Connections {
+        _read { yield storage.values.connections }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.connections
+        }
+    }
+
+    package var background: Background {
+        _read { yield storage.values.background }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.background
+        }
+    }
+
+    package var response: Response {
+        _read { yield storage.values.response }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.response
+        }
+    }
+
+    package var upload: Upload {
+        _read { yield storage.values.upload }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.upload
+        }
+    }
+
+    package var destination: Destination {
+        _read { yield storage.values.destination }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.destination
+        }
+    }
+
+    package var retry: Retry {
+        _read { yield storage.values.retry }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.retry
+        }
+    }
+
+    /// Answers in advance; the first rule whose conditions a question meets decides.
+    package var rules: [Rule] {
+        _read { yield storage.values.rules }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.rules
+        }
+    }
+
+    package var delegate: Delegate {
+        _read { yield storage.values.delegate }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values.delegate
+        }
+    }
 
     /// Every group, by its name in JSON.
     static let groups: [AnyConfigurationGroup] = [
@@ -117,7 +291,10 @@ struct AnyConfigurationGroup: Sendable {
             let group = configuration[keyPath: path]
             if group != Group() { writer.member(name, object: group.write) }
         }
-        override = { configuration, upper in configuration[keyPath: path].override(by: upper[keyPath: path]) }
+        override = { configuration, upper in
+            let group = upper[keyPath: path]
+            if group != Group() { configuration[keyPath: path].override(by: group) }
+        }
         apply = { configuration, engine in configuration[keyPath: path].apply(to: &engine) }
         take = { engine, configuration in
             for member in Group.members { member.take(engine, &configuration[keyPath: path]) }

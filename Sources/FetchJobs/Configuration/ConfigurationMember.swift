@@ -118,8 +118,9 @@ extension ConfigurationGroup {
     }
 
     /// Takes over the values that an upper layer sets.
+    ///
+    /// - Parameter upper: Its group, of which something is set.
     mutating func override(by upper: Self) {
-        guard upper != Self() else { return }
         if Self.isWhole { self = Self() }
         for member in Self.members where member.isSet(upper) { member.copy(upper, &self) }
     }

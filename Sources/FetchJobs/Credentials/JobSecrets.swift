@@ -10,6 +10,7 @@ extension Configuration {
 
     /// The credentials that are named, and where.
     package var credentials: [(credential: JobCredential, pointer: String)] {
+        guard !isEmpty else { return [] }
         let named = Self.credentialPlaces.compactMap { place in
             self[keyPath: place.path].map { ($0, "/configuration/\(place.group)/credential") }
         }
@@ -18,7 +19,10 @@ extension Configuration {
 
     /// The secrets of the credentials that came with the job, by group.
     fileprivate var secrets: [(name: String, bytes: [UInt8])] {
-        Self.credentialPlaces.compactMap { place in self[keyPath: place.path]?.secretBytes.map { (place.group, $0) } }
+        guard !isEmpty else { return [] }
+        return Self.credentialPlaces.compactMap { place in
+            self[keyPath: place.path]?.secretBytes.map { (place.group, $0) }
+        }
     }
 
     fileprivate mutating func restore(_ sealed: [String: JSONValue]) throws {
