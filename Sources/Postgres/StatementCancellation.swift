@@ -1,5 +1,5 @@
 import CLibPQ
-import Glibc
+import EventLoop
 
 /// A request to the server to cancel the statement of one connection.
 ///
@@ -7,7 +7,6 @@ import Glibc
 // @unchecked: the handle is made on the loop and then used and freed by one thread alone.
 final class StatementCancellation: @unchecked Sendable {
     private let handle: OpaquePointer
-    private var continuation: CheckedContinuation<Bool, Never>?
 
     /// - Parameter connection: An open PGconn; only looked at here.
     init?(of connection: OpaquePointer) {
@@ -20,27 +19,14 @@ final class StatementCancellation: @unchecked Sendable {
     /// - Returns: whether the server took the request; it does not say whether there was anything to stop.
     func send() async -> Bool {
         await withCheckedContinuation { continuation in
-            self.continuation = continuation
-            var thread = pthread_t()
-            let context = Unmanaged.passRetained(self)
-            let status = pthread_create(
-                &thread, nil,
-                { context in
-                    if let context { Unmanaged<StatementCancellation>.fromOpaque(context).takeRetainedValue().finish() }
-                    return nil
-                }, context.toOpaque())
-            guard status == 0 else {
-                context.release()
-                return continuation.resume(returning: false)
+            if !DetachedThread.start({ continuation.resume(returning: self.cancel()) }) {
+                continuation.resume(returning: false)
             }
-            pthread_detach(thread)
         }
     }
 
-    private func finish() {
+    private func cancel() -> Bool {
         var reason = [CChar](repeating: 0, count: 256)
-        let isSent = PQcancel(handle, &reason, Int32(reason.count)) == 1
-        continuation?.resume(returning: isSent)
-        continuation = nil
+        return PQcancel(handle, &reason, Int32(reason.count)) == 1
     }
 }
