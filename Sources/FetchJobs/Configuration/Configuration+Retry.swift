@@ -113,9 +113,7 @@ extension ConfigurationRule where Value == FailureStatuses.Entry {
 extension JSONReader {
     /// Up to a week each.
     fileprivate func delays() -> [Duration]? {
-        array(maximum: 100)?.compactMap { delay in
-            delay.number(in: 0.001...604_800).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
-        }
+        array(maximum: 100)?.compactMap { $0.seconds(in: 0.001...604_800) }
     }
 
     fileprivate func waitExpression() -> WaitExpression? {

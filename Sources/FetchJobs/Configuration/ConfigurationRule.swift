@@ -108,9 +108,7 @@ extension ConfigurationRule where Value == Duration {
     /// Seconds, from a millisecond to a year, kept to the microsecond.
     static var seconds: Self {
         Self(
-            read: { reader in
-                reader.number(in: 0.001...31_536_000).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
-            },
+            read: { $0.seconds(in: 0.001...31_536_000) },
             write: { value, writer in writer.value(value.seconds) }
         )
     }

@@ -113,9 +113,7 @@ extension ConfigurationRule where Value == Duration {
     /// From a second to seven days.
     fileprivate static var timeout: Self {
         Self(
-            read: { reader in
-                reader.number(in: 1...604_800).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
-            },
+            read: { $0.seconds(in: 1...604_800) },
             write: { value, writer in writer.value(value.seconds) }
         )
     }

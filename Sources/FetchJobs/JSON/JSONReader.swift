@@ -134,6 +134,11 @@ package struct JSONReader {
         return number.double
     }
 
+    /// A number of seconds, kept to the microsecond.
+    package func seconds(in range: ClosedRange<Double>) -> Duration? {
+        number(in: range).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
+    }
+
     package func integer(in range: ClosedRange<Int64>) -> Int64? {
         guard case .number(let number) = value else { return mismatch("a whole number") }
         guard let integer = number.integer, range.contains(integer) else {

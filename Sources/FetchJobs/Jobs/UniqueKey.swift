@@ -7,7 +7,7 @@ package struct UniqueKey: Sendable, Equatable {
     static let maximumKeyBytes = 256
     /// From a second to a week, in seconds.
     private static let windows = 1.0...604_800
-    private static let defaultWindow = 600.0
+    private static let defaultWindow = Duration.seconds(600)
 
     init?(reader: JSONReader) {
         guard let object = reader.object(of: ["key", "window"]), let key = object.required("key"),
@@ -17,7 +17,7 @@ package struct UniqueKey: Sendable, Equatable {
             key.refuse("must have 1 to \(Self.maximumKeyBytes) bytes")
         }
         self.key = text
-        window = .seconds(object["window"].flatMap { $0.number(in: Self.windows) } ?? Self.defaultWindow)
+        window = object["window"].flatMap { $0.seconds(in: Self.windows) } ?? Self.defaultWindow
     }
 
     func write(_ writer: inout JSONWriter) {

@@ -131,9 +131,9 @@ extension SharedLimits.Rate {
     fileprivate init?(reader: JSONReader) {
         guard let object = reader.object(of: ["jobs", "period"]) else { return nil }
         let jobs = object.required("jobs")?.integer(in: 1...10_000)
-        let period = object.required("period")?.number(in: 0.001...86_400)
+        let period = object.required("period")?.seconds(in: 0.001...86_400)
         guard let jobs, let period else { return nil }
-        self.init(jobs: Int(jobs), period: .microseconds(Int64((period * 1_000_000).rounded())))
+        self.init(jobs: Int(jobs), period: period)
     }
 }
 
