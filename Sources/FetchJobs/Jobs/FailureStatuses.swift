@@ -3,7 +3,7 @@
 /// Entries add a status (`503`) or a class (`5xx`), and those that begin with `!` take one out. Where all entries take out,
 /// everything else is a failure: `!2xx` is every status that says no success.
 package struct FailureStatuses: Sendable, Equatable {
-    package struct Entry: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable, CustomStringConvertible {
         let filter: StatusFilter
         /// Whether it takes its statuses out.
         let isNegated: Bool
@@ -16,8 +16,6 @@ package struct FailureStatuses: Sendable, Equatable {
             else { return nil }
             self.filter = filter
         }
-
-        package init?(_ status: Int) { self.init(String(status)) }
 
         /// An interim response is no answer that could fail.
         static let finalStatuses = 200...599

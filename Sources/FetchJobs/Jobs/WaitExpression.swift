@@ -56,7 +56,7 @@ package struct WaitExpression: Sendable, Equatable {
 
     package init(_ text: String) throws(Failure) {
         var parser = Parser(bytes: Array(text.utf8))
-        try parser.sum(depth: 0)
+        try parser.expression(depth: 0)
         guard parser.next == nil else { throw parser.failure("an operator is missing") }
         self.text = text
         steps = parser.steps
@@ -120,34 +120,24 @@ private struct Parser {
         return true
     }
 
-    mutating func sum(depth: Int) throws(WaitExpression.Failure) {
-        try product(depth: depth)
-        while true {
-            if take("+") {
-                try product(depth: depth)
-                steps.append(.add)
-            } else if take("-") {
-                try product(depth: depth)
-                steps.append(.subtract)
-            } else {
-                return
-            }
+    /// The operators, those that bind least first.
+    private static let operators: [[(sign: Unicode.Scalar, step: WaitExpression.Step)]] = [
+        [("+", .add), ("-", .subtract)], [("*", .multiply), ("/", .divide)],
+    ]
+
+    /// - Parameter level: Which operators it may have, with those that bind more.
+    mutating func expression(level: Int = 0, depth: Int) throws(WaitExpression.Failure) {
+        guard level < Self.operators.count else { return try factor(depth: depth) }
+        try expression(level: level + 1, depth: depth)
+        while let step = takeOperator(level) {
+            try expression(level: level + 1, depth: depth)
+            steps.append(step)
         }
     }
 
-    private mutating func product(depth: Int) throws(WaitExpression.Failure) {
-        try factor(depth: depth)
-        while true {
-            if take("*") {
-                try factor(depth: depth)
-                steps.append(.multiply)
-            } else if take("/") {
-                try factor(depth: depth)
-                steps.append(.divide)
-            } else {
-                return
-            }
-        }
+    private mutating func takeOperator(_ level: Int) -> WaitExpression.Step? {
+        for (sign, step) in Self.operators[level] where take(sign) { return step }
+        return nil
     }
 
     private mutating func factor(depth: Int) throws(WaitExpression.Failure) {
@@ -156,7 +146,7 @@ private struct Parser {
             try factor(depth: depth + 1)
             steps.append(.negate)
         } else if take("(") {
-            try sum(depth: depth + 1)
+            try expression(depth: depth + 1)
             guard take(")") else { throw failure("a \")\" is missing") }
         } else if let byte = next, Self.isDigit(byte) || byte == UInt8(ascii: ".") {
             try number()
@@ -191,7 +181,7 @@ private struct Parser {
         guard take("(") else { throw failure("a \"(\" is missing") }
         var count = 0
         repeat {
-            try sum(depth: depth + 1)
+            try expression(depth: depth + 1)
             count += 1
         } while take(",")
         guard take(")") else { throw failure("a \")\" is missing") }
