@@ -76,8 +76,6 @@ enum LimiterPages {
 
     private static func forms(_ limiter: Limiter, _ view: DashboardView) -> [SheetPage.Form] {
         let path = path(limiter.address.kind)
-        // A key may have characters that pages do not show.
-        let id = SheetPage.Field.hidden("id", LimiterCursor(after: limiter).text)
         let name = VisibleText.cut(limiter.address.key)
         let isHeld = limiter.isPaused || limiter.openCircuit != nil
         var forms: [SheetPage.Form] = []
@@ -85,13 +83,18 @@ enum LimiterPages {
             guard view.may("\(path)/\(action)") else { return }
             forms.append(
                 .init(
-                    action: "\(path)/\(action)", button: button, fields: [id], effect: effect,
+                    action: "\(path)/\(action)", button: button, fields: [field(of: limiter)], effect: effect,
                     isDestructive: effect != nil, about: name))
         }
         if isHeld { add("resume", "Resume") } else { add("pause", "Pause") }
         if limiter.blockedBy != nil { add("skip", "Skip the failed job") }
         add("remove", "Forget", "Takes back its limits, its pause and its circuit.")
         return forms
+    }
+
+    /// Names a limiter in a form: its key may have characters that pages do not show.
+    private static func field(of limiter: Limiter) -> SheetPage.Field {
+        .hidden("id", LimiterCursor(after: limiter).text)
     }
 
     /// The forms for a limiter of any name.
@@ -146,12 +149,7 @@ enum LimiterPages {
                     .init(
                         action: path, button: "Pause",
                         fields: [
-                            .hidden(
-                                "id",
-                                LimiterCursor(
-                                    after: Limiter(
-                                        address: Limiter.Address(tenant: view.tenant, kind: kind, key: one.name))
-                                ).text)
+                            field(of: Limiter(address: .init(tenant: view.tenant, kind: kind, key: one.name)))
                         ],
                         about: VisibleText.cut(one.name))
                 ]
