@@ -43,160 +43,101 @@ package struct Configuration: Sendable, Equatable {
         left.storage === right.storage || left.storage.values == right.storage.values
     }
 
+    private var values: Values {
+        _read { yield storage.values }
+        _modify {
+            var values = storage.values
+            defer { storage = Storage(values) }
+            yield &values
+        }
+    }
+
     // MARK: Groups
 
     package var request: Request {
-        _read { yield storage.values.request }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.request
-        }
+        _read { yield values.request }
+        _modify { yield &values.request }
     }
 
     package var redirects: Redirects {
-        _read { yield storage.values.redirects }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.redirects
-        }
+        _read { yield values.redirects }
+        _modify { yield &values.redirects }
     }
 
     package var authentication: Authentication {
-        _read { yield storage.values.authentication }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.authentication
-        }
+        _read { yield values.authentication }
+        _modify { yield &values.authentication }
     }
 
     package var serverTrust: ServerTrust {
-        _read { yield storage.values.serverTrust }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.serverTrust
-        }
+        _read { yield values.serverTrust }
+        _modify { yield &values.serverTrust }
     }
 
     package var cookies: Cookies {
-        _read { yield storage.values.cookies }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.cookies
-        }
+        _read { yield values.cookies }
+        _modify { yield &values.cookies }
     }
 
     package var cache: Cache {
-        _read { yield storage.values.cache }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.cache
-        }
+        _read { yield values.cache }
+        _modify { yield &values.cache }
     }
 
     package var proxy: Proxy {
-        _read { yield storage.values.proxy }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.proxy
-        }
+        _read { yield values.proxy }
+        _modify { yield &values.proxy }
     }
 
     package var tls: TLS {
-        _read { yield storage.values.tls }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.tls
-        }
+        _read { yield values.tls }
+        _modify { yield &values.tls }
     }
 
     package var timeouts: Timeouts {
-        _read { yield storage.values.timeouts }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.timeouts
-        }
+        _read { yield values.timeouts }
+        _modify { yield &values.timeouts }
     }
 
     package var connections: Connections {
-        _read { yield storage.values.connections }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.connections
-        }
+        _read { yield values.connections }
+        _modify { yield &values.connections }
     }
 
     package var background: Background {
-        _read { yield storage.values.background }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.background
-        }
+        _read { yield values.background }
+        _modify { yield &values.background }
     }
 
     package var response: Response {
-        _read { yield storage.values.response }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.response
-        }
+        _read { yield values.response }
+        _modify { yield &values.response }
     }
 
     package var upload: Upload {
-        _read { yield storage.values.upload }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.upload
-        }
+        _read { yield values.upload }
+        _modify { yield &values.upload }
     }
 
     package var destination: Destination {
-        _read { yield storage.values.destination }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.destination
-        }
+        _read { yield values.destination }
+        _modify { yield &values.destination }
     }
 
     package var retry: Retry {
-        _read { yield storage.values.retry }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.retry
-        }
+        _read { yield values.retry }
+        _modify { yield &values.retry }
     }
 
     /// Answers in advance; the first rule whose conditions a question meets decides.
     package var rules: [Rule] {
-        _read { yield storage.values.rules }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.rules
-        }
+        _read { yield values.rules }
+        _modify { yield &values.rules }
     }
 
     package var delegate: Delegate {
-        _read { yield storage.values.delegate }
-        _modify {
-            var values = storage.values
-            defer { storage = Storage(values) }
-            yield &values.delegate
-        }
+        _read { yield values.delegate }
+        _modify { yield &values.delegate }
     }
 
     /// Every group, by its name in JSON.
