@@ -5,8 +5,8 @@ import Postgres
 // Submissions that need a look at stored rows.
 
 extension Enqueuing.Statements {
-    /// The same for submissions with an Idempotency-Key or a unique key, which may turn out to be stored already, for those of
-    /// sessions and groups, which may have ended, and for those that wait for a time.
+    /// The same for submissions with an Idempotency-Key or a unique key, which may turn out to be stored already, for
+    /// those of sessions and groups, which may have ended, and for those that wait for a time.
     ///
     /// - Parameter change: A statement to run in the same; when it returns no row, nothing is stored.
     func insertChecked(
@@ -26,7 +26,8 @@ extension Enqueuing.Statements {
         }
         start(stored, of: submissions, reserved: reserved)
         let accepted = Set(stored.map(\.id))
-        let known = try await answers(of: submissions.map(\.job).filter { !accepted.contains($0.id) })
+        let known = try await answers(
+            of: submissions.map(\.job).filter { !accepted.contains($0.id) }, wereRefused: true)
         let outcomes = submissions.map { submission -> Enqueued? in
             accepted.contains(submission.job.id) ? .accepted(submission.job.id) : known[submission.job.id]
         }
@@ -172,33 +173,36 @@ extension Enqueuing.Statements {
         of submissions: [Enqueuing.Submission], claiming reserved: Set<Job.ID>
     ) -> [Enqueuing.Column] {
         Enqueuing.columns(of: submissions) + [
-            ("session_id", "\(submissions.map(\.job.spec.session))"),
-            ("key", "\(submissions.map(\.job.idempotency?.key))"),
-            ("fingerprint", "\(submissions.map(\.job.idempotency?.fingerprint.bytes))"),
-            ("unique_key", "\(submissions.map(\.job.spec.unique?.key))"),
-            ("unique_window", "\(submissions.map(\.job.spec.unique?.window))"),
-            ("run_at", "\(submissions.map(\.job.spec.runAt))"),
-            ("expires_at", "\(submissions.map(\.job.spec.expiresAt))"),
-            ("suspended", "\(submissions.map(\.job.spec.isSuspended))"),
-            ("session", "\(submissions.map { $0.job.spec.session?.description })"),
-            ("schedule_id", "\(submissions.map(\.job.spec.schedule))"),
-            ("group_id", "\(submissions.map(\.job.spec.group))"),
-            ("patience", "\(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil })"),
-            ("flow", "\(submissions.map(\.job.spec.flow?.key))"),
-            ("gate", "\(submissions.map { limiters.limiters(of: $0.job.spec, tenant: $0.job.tenant).first?.kind })"),
-            ("paused", "\(submissions.map { limiters.isPaused($0.job.tenant) })"),
-            ("is_reserved", "\(submissions.map { reserved.contains($0.job.id) })"),
+            ("session_id", "\(submissions.column { $0.job.spec.session })"),
+            ("key", "\(submissions.column { $0.job.idempotency?.key })"),
+            ("fingerprint", "\(submissions.column { $0.job.idempotency?.fingerprint.bytes })"),
+            ("unique_key", "\(submissions.column { $0.job.spec.unique?.key })"),
+            ("unique_window", "\(submissions.column { $0.job.spec.unique?.window })"),
+            ("run_at", "\(submissions.column { $0.job.spec.runAt })"),
+            ("expires_at", "\(submissions.column { $0.job.spec.expiresAt })"),
+            ("suspended", "\(submissions.column { $0.job.spec.isSuspended })"),
+            ("session", "\(submissions.column { $0.job.spec.session?.description })"),
+            ("schedule_id", "\(submissions.column { $0.job.spec.schedule })"),
+            ("group_id", "\(submissions.column { $0.job.spec.group })"),
+            ("patience", "\(submissions.column { $0.job.spec.isDiscretionary ? JobSpec.patience : nil })"),
+            ("flow", "\(submissions.column { $0.job.spec.flow?.key })"),
+            ("gate", "\(submissions.column { limiters.limiters(of: $0.job.spec, tenant: $0.job.tenant).first?.kind })"),
+            ("paused", "\(submissions.column { limiters.isPaused($0.job.tenant) })"),
+            ("is_reserved", "\(submissions.column { reserved.contains($0.job.id) })"),
         ]
     }
 
     /// The outcomes for those jobs whose keys are stored already.
-    func answers(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
-        let duplicates = try await duplicates(of: jobs.filter { $0.spec.unique != nil })
+    ///
+    /// - Parameter wereRefused: Whether they were to be stored, and were not: for a unique key whose window may have ended
+    ///   since.
+    func answers(of jobs: [NewJob], wereRefused: Bool = false) async throws -> [Job.ID: Enqueued] {
+        let duplicates = try await duplicates(of: jobs.filter { $0.spec.unique != nil }, wereRefused)
         // A repeat of a request is told the job that this has made.
         return try await replays(of: jobs.filter { $0.idempotency != nil }).merging(duplicates) { replay, _ in replay }
     }
 
-    private func duplicates(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
+    private func duplicates(of jobs: [NewJob], _ wereRefused: Bool) async throws -> [Job.ID: Enqueued] {
         guard !jobs.isEmpty else { return [:] }
         let rows = try await client.query(
             """
@@ -207,7 +211,7 @@ extension Enqueuing.Statements {
             FROM unnest(\(jobs.map(\.id)), \(jobs.map(\.tenant)), \(jobs.map(\.spec.unique?.key)))
                 AS input (id, tenant_id, key)
             JOIN unique_keys known ON known.tenant_id = input.tenant_id AND known.key = input.key
-            WHERE known.expires_at > now()
+            WHERE known.expires_at > now() OR \(wereRefused)
             """
         )
         let answers = try rows.map { row -> (Job.ID, Enqueued) in
@@ -244,8 +248,8 @@ extension NewJob {
     /// statement stores.
     var isPlain: Bool {
         idempotency == nil && spec.unique == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil
-            && !spec.isSuspended
-            && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil
+            && !spec.isSuspended && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary
+            && spec.flow == nil
     }
 }
 

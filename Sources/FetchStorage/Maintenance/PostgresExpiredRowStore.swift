@@ -64,6 +64,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         """
     }
 
+    /// Not at once: somebody who was refused for one looks for its job.
     private var uniqueKeys: Query {
         """
         -- expired.uniqueKeys
@@ -71,7 +72,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         USING (
             SELECT tenant_id, key
             FROM unique_keys
-            WHERE expires_at < now()
+            WHERE expires_at < now() - interval '1 minute'
             ORDER BY expires_at
             LIMIT \(limit)
             FOR UPDATE SKIP LOCKED

@@ -217,6 +217,35 @@ extension PostgresWorkQueue {
         }
     }
 
+    @Test func `a job that is refused while the window ends is told the first one`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = fixture.store()
+            let unique = #", "unique": {"key": "k", "window": 1}"#
+            let first = try NewJob.make(more: unique)
+            #expect(try await store.enqueue([first]) == [.accepted(first.id)])
+            // Its statement begins within the window, and goes on after it.
+            let client = fixture.database.client
+            let second = try await client.transaction { connection in
+                try await connection.query("SELECT FROM unique_keys FOR UPDATE")
+                let second = Task { try await store.enqueue([try NewJob.make(more: unique)]) }
+                try await until {
+                    try await client.query(
+                        """
+                        SELECT FROM pg_stat_activity
+                        WHERE wait_event_type = 'Lock' AND query LIKE '-- jobs.enqueueChecked%'
+                            AND datname = current_database()
+                        """
+                    ).count == 1
+                }
+                try await until {
+                    try await client.query("SELECT FROM unique_keys WHERE expires_at < clock_timestamp()").count == 1
+                }
+                return second
+            }
+            #expect(try await second.value == [.duplicate(of: first.id)])
+        }
+    }
+
     // MARK: Lists
 
     @Test func `a list can be of one state`() async throws {

@@ -99,7 +99,7 @@ import Testing
                     """
                 )
             }
-            for (number, age) in [2, 1, -600].enumerated() {
+            for (number, age) in [120, 90, -600].enumerated() {
                 try await fixture.run(
                     """
                     INSERT INTO unique_keys (tenant_id, key, job_id, expires_at)
