@@ -321,6 +321,7 @@ package struct Server: Service {
                 schemes: configuration.schemes, check: ports.checkWebhookURL
             ).routes
             + ServiceRuleRoutes(rules: ports.rules, known: ports.knownRules).routes
+            + TokenRevocationRoutes(revocations: ports.tokenRevocations).routes
             + EgressRoutes(egress: ports.egress, known: ports.knownEgress, tenants: ports.tenants).routes
             + AuditRoutes(audit: ports.audit, tenants: ports.tenants).routes
             + StatisticsRoute(statistics: ports.statistics).routes

@@ -24,7 +24,7 @@ STATE = "topology.json"
 PATRONI = """\
 scope: fetchd
 name: {name}
-etcd3: {{hosts: "127.0.0.1:{etcd}"}}
+etcd: {{hosts: "127.0.0.1:{etcd}"}}
 restapi: {{listen: "127.0.0.1:{rest}", connect_address: "127.0.0.1:{rest}"}}
 watchdog: {{mode: "off"}}
 bootstrap:
@@ -291,7 +291,9 @@ class Topology:
         self.add("etcd", [
             program("etcd"), "--data-dir", self.directory / "etcd", "--listen-client-urls", client,
             "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-            "--initial-cluster", f"default={peer}", "--unsafe-no-fsync"])
+            "--initial-cluster", f"default={peer}", "--unsafe-no-fsync",
+            # By the newer interface Patroni 3.0 loses track of the synchronous member after some elections.
+            "--enable-v2=true"])
         wait_until(lambda: is_listening(ports["etcd"]), 30, "etcd")
         say("etcd is ready.")
 

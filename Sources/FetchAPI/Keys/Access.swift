@@ -170,6 +170,8 @@ struct Access: Sendable, Equatable {
                 "POST /v1/admin/protocols/{name}/rotate", "GET /v1/admin/keys", "POST /v1/admin/keys",
                 "GET /v1/admin/audit", "GET /v1/admin/audit/verify", "GET /v1/admin/keys/{id}",
                 "DELETE /v1/admin/keys/{id}", "POST /v1/admin/keys/{id}/rotate",
+                "POST /v1/admin/token-revocations", "GET /v1/admin/token-revocations",
+                "DELETE /v1/admin/token-revocations/{id}",
             ]
         ),
     ]

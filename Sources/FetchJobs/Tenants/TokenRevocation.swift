@@ -52,4 +52,59 @@ package struct TokenIdentity: Sendable, Hashable {
 package protocol TokenRevocationStore: Sendable {
     /// Whether a token is refused although its issuer has signed it.
     func isRevoked(_ token: TokenIdentity) async throws(StoreError) -> Bool
+
+    /// Revokes a token, or those that a subject has by now; once more moves the time of the same revocation.
+    func revoke(_ target: TokenRevocation.Target) async throws(StoreError) -> TokenRevocation
+
+    /// The revocations behind an id, or from the start, the oldest first.
+    func revocations(after id: TokenRevocation.ID?, limit: Int) async throws(StoreError) -> [TokenRevocation]
+
+    /// Takes a revocation back.
+    ///
+    /// - Returns: Whether there was one.
+    func restore(_ id: TokenRevocation.ID) async throws(StoreError) -> Bool
+}
+
+// MARK: JSON
+
+extension TokenRevocation.Target {
+    /// Reads `{"jti": …}` or `{"sub": …}`.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let object = JSONReader(json, check: check).object(of: ["jti", "sub"])
+        let (token, subject) = (object?["jti"], object?["sub"])
+        let text = (token ?? subject)?.claim()
+        try check.finish()
+        guard let text, (token == nil) != (subject == nil) else {
+            throw InvalidInput(pointer: "", message: "must have either \"jti\" or \"sub\"")
+        }
+        self = token == nil ? .subject(text) : .token(text)
+    }
+
+    /// The claim that it is about, and its value.
+    package var claim: (name: String, value: String) {
+        switch self {
+        case .token(let id): ("jti", id)
+        case .subject(let subject): ("sub", subject)
+        }
+    }
+}
+
+extension TokenRevocation {
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
+        writer.member(target.claim.name, target.claim.value)
+        writer.member("revokedAt", revokedAt.description)
+    }
+}
+
+extension JSONReader {
+    fileprivate func claim() -> String? {
+        guard let text = string(maximumLength: TokenRevocation.Target.maximumLength) else { return nil }
+        guard !text.isEmpty, !text.contains("\0") else {
+            refuse("must have a character, and no zero")
+            return nil
+        }
+        return text
+    }
 }

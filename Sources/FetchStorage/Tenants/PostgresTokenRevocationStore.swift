@@ -36,21 +36,17 @@ package struct PostgresTokenRevocationStore: TokenRevocationStore {
         return try rows.map { try $0.decode(Bool.self, at: 0) }
     }
 
-    /// Revokes a token, or those that a subject has by now; once more moves the time.
     package func revoke(_ target: TokenRevocation.Target) async throws(StoreError) -> TokenRevocation {
         try await StoreError.wrap {
-            let (column, text): (Query, String) =
-                switch target {
-                case .token(let id): ("token", id)
-                case .subject(let subject): ("subject", subject)
-                }
-            let details = RawJSON(JSONWriter.object { $0.member(target.member, text) })
+            let claim = target.claim
+            let column: Query = if case .token = target { "token" } else { "subject" }
+            let details = RawJSON(JSONWriter.object { $0.member(claim.name, claim.value) })
             let rows = try await client.query(
                 """
                 -- tokens.revoke
                 WITH revoked AS (
                     INSERT INTO token_revocations AS r (id, \(column))
-                    VALUES (\(TokenRevocation.ID()), \(text))
+                    VALUES (\(TokenRevocation.ID()), \(claim.value))
                     ON CONFLICT (\(column)) DO UPDATE SET revoked_at = now()
                     RETURNING id, revoked_at
                 ), \(Query.audited(.revokeToken, details: details, when: "revoked"))
@@ -62,15 +58,18 @@ package struct PostgresTokenRevocationStore: TokenRevocationStore {
         }
     }
 
-    /// All revocations, the oldest first.
-    package func all() async throws(StoreError) -> [TokenRevocation] {
+    package func revocations(
+        after id: TokenRevocation.ID?, limit: Int
+    ) async throws(StoreError) -> [TokenRevocation] {
         try await StoreError.wrap {
             try await client.query(
                 """
                 -- tokens.revocations
                 SELECT id, revoked_at, token, subject
                 FROM token_revocations
+                WHERE \(id) IS NULL OR id > \(id)
                 ORDER BY id
+                LIMIT \(limit)
                 """
             ).map { row in
                 let target: TokenRevocation.Target =
@@ -84,9 +83,6 @@ package struct PostgresTokenRevocationStore: TokenRevocationStore {
         }
     }
 
-    /// Takes a revocation back.
-    ///
-    /// - Returns: Whether there was one.
     package func restore(_ id: TokenRevocation.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
             try await client.query(
@@ -98,16 +94,6 @@ package struct PostgresTokenRevocationStore: TokenRevocationStore {
                 SELECT FROM restored
                 """
             ).count > 0
-        }
-    }
-}
-
-extension TokenRevocation.Target {
-    /// The claim that it is about.
-    fileprivate var member: String {
-        switch self {
-        case .token: "jti"
-        case .subject: "sub"
         }
     }
 }

@@ -51,7 +51,12 @@ struct TokensCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await TokensCommand.withStore(options) { store in
-                for revocation in try await store.all() { print(revocation.line) }
+                var last: TokenRevocation.ID?
+                repeat {
+                    let some = try await store.revocations(after: last, limit: 1000)
+                    for revocation in some { print(revocation.line) }
+                    last = some.last?.id
+                } while last != nil
             }
         }
     }
@@ -95,9 +100,6 @@ struct TokensCommand: AsyncParsableCommand {
 
 extension TokenRevocation {
     fileprivate var line: String {
-        switch target {
-        case .token(let id): "\(self.id)  \(revokedAt)  jti \(LogText.escaped(id, upTo: 256))"
-        case .subject(let subject): "\(id)  \(revokedAt)  sub \(LogText.escaped(subject, upTo: 256))"
-        }
+        "\(id)  \(revokedAt)  \(target.claim.name) \(LogText.escaped(target.claim.value, upTo: 256))"
     }
 }

@@ -82,7 +82,7 @@ import Testing
 
     @Test func `a revoked token is refused, and others of its subject are not`() async throws {
         let scene = try await Scene()
-        scene.revocations.revoke(token: "stolen")
+        _ = try await scene.revocations.revoke(.token("stolen"))
         #expect(try await scene.fault(["jti": "\"stolen\""]) == "revoked")
         for id in ["\"other\"", nil, "7", "\"\""] as [String?] {
             #expect(try await scene.key(TestIssuer.claims(at: Self.now, ["jti": id])) != nil)
