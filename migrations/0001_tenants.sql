@@ -95,6 +95,16 @@ COMMENT ON TABLE tenant_keys IS
     'only this table is written';
 COMMENT ON COLUMN tenant_keys.sealed_key IS 'AES-256-GCM, bound to this table and tenant';
 
+CREATE TABLE signing_keys (
+    tenant_id bigint PRIMARY KEY REFERENCES tenants,
+    sealed_current bytea NOT NULL,
+    sealed_next bytea NOT NULL
+);
+COMMENT ON TABLE signing_keys IS 'What requests of a tenant are signed with';
+COMMENT ON COLUMN signing_keys.sealed_current IS
+    'Signs requests; AES-256-GCM under the key of the tenant, bound to this table';
+COMMENT ON COLUMN signing_keys.sealed_next IS 'Becomes the current one; sealed in the same way';
+
 CREATE TABLE service_keys (
     purpose text PRIMARY KEY,
     sealed_key bytea NOT NULL

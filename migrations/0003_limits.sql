@@ -22,6 +22,8 @@ CREATE TABLE limiters (
     doublings smallint NOT NULL DEFAULT 0,
     crowd integer CHECK (crowd > 0),
     crowded_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, kind, key),
     CONSTRAINT limiters_blocks_in_order CHECK (in_order OR NOT blocks),
     CONSTRAINT limiters_crowds_have_a_time CHECK ((crowd IS NULL) = (crowded_at IS NULL)),
@@ -54,6 +56,8 @@ COMMENT ON COLUMN limiters.doublings IS
 COMMENT ON COLUMN limiters.crowd IS
     'How many jobs run at once on all nodes, while more wait than the origin answers; null: no limit';
 COMMENT ON COLUMN limiters.crowded_at IS 'Null: crowd is null';
+COMMENT ON COLUMN limiters.created_at IS 'When something was set for it first since it was removed last';
+COMMENT ON COLUMN limiters.updated_at IS 'When a client set something for it last';
 
 CREATE INDEX limiters_circuit ON limiters (circuit_open_until) WHERE circuit_open_until IS NOT NULL;
 COMMENT ON INDEX limiters_circuit IS 'expired.circuits; for all tenants, since they are forgotten by age';

@@ -1502,6 +1502,8 @@ CREATE TABLE public.limiters (
     doublings smallint DEFAULT 0 NOT NULL,
     crowd integer,
     crowded_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT limiters_blocks_in_order CHECK ((in_order OR (NOT blocks))),
     CONSTRAINT limiters_bytes_per_second_check CHECK ((bytes_per_second > 0)),
     CONSTRAINT limiters_crowd_check CHECK ((crowd > 0)),
@@ -1551,6 +1553,10 @@ COMMENT ON COLUMN public.limiters.doublings IS 'How often the number of jobs was
 COMMENT ON COLUMN public.limiters.crowd IS 'How many jobs run at once on all nodes, while more wait than the origin answers; null: no limit';
 
 COMMENT ON COLUMN public.limiters.crowded_at IS 'Null: crowd is null';
+
+COMMENT ON COLUMN public.limiters.created_at IS 'When something was set for it first since it was removed last';
+
+COMMENT ON COLUMN public.limiters.updated_at IS 'When a client set something for it last';
 
 CREATE TABLE public.nodes (
     id uuid NOT NULL,
@@ -2064,6 +2070,18 @@ COMMENT ON COLUMN public.sessions.events_finished_at IS 'When all events were de
 
 COMMENT ON COLUMN public.sessions.events_acknowledged_at IS 'When the client acknowledged that; null: not yet';
 
+CREATE TABLE public.signing_keys (
+    tenant_id bigint NOT NULL,
+    sealed_current bytea NOT NULL,
+    sealed_next bytea NOT NULL
+);
+
+COMMENT ON TABLE public.signing_keys IS 'What requests of a tenant are signed with';
+
+COMMENT ON COLUMN public.signing_keys.sealed_current IS 'Signs requests; AES-256-GCM under the key of the tenant, bound to this table';
+
+COMMENT ON COLUMN public.signing_keys.sealed_next IS 'Becomes the current one; sealed in the same way';
+
 CREATE TABLE public.tenant_keys (
     tenant_id bigint NOT NULL,
     sealed_key bytea NOT NULL,
@@ -2428,6 +2446,9 @@ ALTER TABLE ONLY public.session_stores
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY public.tenant_keys
     ADD CONSTRAINT tenant_keys_pkey PRIMARY KEY (tenant_id);
@@ -2815,6 +2836,9 @@ ALTER TABLE ONLY public.dashboard_sign_ins
 ALTER TABLE ONLY public.enqueue_grants
     ADD CONSTRAINT enqueue_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
+ALTER TABLE ONLY public.signing_keys
+    ADD CONSTRAINT signing_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
+
 ALTER TABLE ONLY public.tenant_keys
     ADD CONSTRAINT tenant_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
@@ -2933,6 +2957,8 @@ CREATE POLICY of_all ON public.session_stores TO fetchd_service, fetchd_reader U
 
 CREATE POLICY of_all ON public.sessions TO fetchd_service, fetchd_reader USING (true);
 
+CREATE POLICY of_all ON public.signing_keys TO fetchd_service, fetchd_reader USING (true);
+
 CREATE POLICY of_all ON public.tenants TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.traffic TO fetchd_service, fetchd_reader USING (true);
@@ -3009,6 +3035,8 @@ CREATE POLICY of_tenant ON public.session_stores TO fetchd_tenant USING ((tenant
 
 CREATE POLICY of_tenant ON public.sessions TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.signing_keys TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.tenants TO fetchd_tenant USING ((id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.traffic TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
@@ -3036,6 +3064,8 @@ ALTER TABLE public.session_snapshots ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.session_stores ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.sessions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.signing_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.tenants ENABLE ROW LEVEL SECURITY;
 

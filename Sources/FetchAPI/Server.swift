@@ -67,6 +67,7 @@ package struct Server: Service {
         package let schedules: any ScheduleStore
         package let groups: any GroupStore
         package let keys: any KeyStore
+        package let signingKeys: any SigningKeyStore
         /// Reads the JSON Web Key Set of ``Configuration/tokens``.
         package let issuerKeys: @Sendable () async throws -> [UInt8]
         /// Asks the provider of ``Configuration/openID``.
@@ -120,6 +121,7 @@ package struct Server: Service {
             schedules: any ScheduleStore,
             groups: any GroupStore,
             keys: any KeyStore,
+            signingKeys: any SigningKeyStore,
             issuerKeys: @escaping @Sendable () async throws -> [UInt8],
             askProvider: @escaping ProviderClient,
             tokenRevocations: any TokenRevocationStore,
@@ -166,6 +168,7 @@ package struct Server: Service {
             self.schedules = schedules
             self.groups = groups
             self.keys = keys
+            self.signingKeys = signingKeys
             self.issuerKeys = issuerKeys
             self.askProvider = askProvider
             self.tokenRevocations = tokenRevocations
@@ -302,8 +305,12 @@ package struct Server: Service {
             jobs: jobActions, submissions: jobs, forecasts: forecast, events: events, schedules: schedules,
             sessions: sessions, credentials: credentials,
             settings: configuration.settings, version: configuration.version)
-        return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes
-            + jobActions.routes
+        let door = QStashMessageRoutes(
+            jobs: ports.jobs, keys: ports.keys, sessions: sessions, queues: QStashQueues(limiters: ports.limiters),
+            proxies: configuration.trustedProxies, submitted: submitted)
+        return jobs.routes + batch.routes + door.routes + QStashQueueRoutes(queues: door.queues).routes
+            + QStashKeyRoutes(keys: ports.signingKeys).routes
+            + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes + jobActions.routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes
             + forecast.routes

@@ -18,6 +18,7 @@ import Testing
 struct TestServer {
     let jobs: MemoryJobStore
     let keys = MemoryKeyStore()
+    let signingKeys = MemorySigningKeyStore()
     let signIns: MemorySignInStore
     let sessions: MemorySessionStore
     let webhooks = MemoryWebhookStore()
@@ -103,6 +104,7 @@ struct TestServer {
             schedules: schedules,
             groups: groups,
             keys: keys,
+            signingKeys: signingKeys,
             issuerKeys: { [] },
             askProvider: provider,
             tokenRevocations: MemoryTokenRevocationStore(),

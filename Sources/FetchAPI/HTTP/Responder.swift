@@ -66,7 +66,9 @@ struct Responder: HTTPResponder {
             if let limit = problem.limit { counts.countRefusal(by: limit) }
             note(problem, call, match?.0, known.caller)
             code = problem.code
-            response = problem.response(requestID: id.text)
+            response =
+                QStashDoor.serves(request.uri.path)
+                ? QStashDoor.response(to: problem) : problem.response(requestID: id.text)
         }
         response.headers[.requestID] = id.text
         known.rate?.write(to: &response.headers)
@@ -100,7 +102,7 @@ struct Responder: HTTPResponder {
         if let expectation = call.headers[.expect], expectation.lowercased() != "100-continue" {
             throw Problem(.expectationFailed)
         }
-        guard let resource else { throw Problem(.notFound, "There is no resource at this path.") }
+        guard let resource else { throw QStashDoor.notFound(at: call.request.uri.path) }
         guard let route = resource.route(for: call.request.method) else {
             return try other(call.request.method, of: resource)
         }
@@ -139,6 +141,7 @@ struct Responder: HTTPResponder {
 
     private func key(of call: Call, on route: Route) async throws -> APIKey {
         if route.takesStreamTokens, let key = try await streamTokens.key(of: call) { return key }
+        if let token = QStashDoor.token(of: call) { return try await authenticator.key(of: token, from: call) }
         return try await authenticator.key(of: call)
     }
 

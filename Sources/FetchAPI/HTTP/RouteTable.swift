@@ -105,7 +105,9 @@ struct RouteTable: Sendable {
 
     private var fixed: [String: Resource] = [:]
     /// The resources of paths with parameters, and the segments of each; nil stands for a parameter.
-    private var templates: [(segments: [Substring?], resource: Resource)] = []
+    private var templates: [(segments: [Substring?], takesRest: Bool, resource: Resource)] = []
+    /// The parameter that is the rest of a path, with its slashes.
+    private static let rest = "{destination}"
 
     init(_ routes: [Route]) {
         for (path, routes) in Dictionary(grouping: routes, by: \.path) {
@@ -115,7 +117,8 @@ struct RouteTable: Sendable {
                 fixed[path] = resource
                 continue
             }
-            templates.append((Self.segments(of: path).map { $0.hasPrefix("{") ? nil : $0 }, resource))
+            let segments = Self.segments(of: path).map { $0.hasPrefix("{") ? nil : $0 }
+            templates.append((segments, path.hasSuffix(Self.rest), resource))
         }
         // Of two that fit, the one with fewer parameters is chosen.
         templates.sort { left, right in left.segments.count { $0 == nil } < right.segments.count { $0 == nil } }
@@ -124,8 +127,11 @@ struct RouteTable: Sendable {
     /// The resource at a path, and the values of its parameters.
     func resource(at path: String) -> (Resource, parameters: [String])? {
         if let resource = fixed[path] { return (resource, []) }
-        let segments = Self.segments(of: path)
-        for template in templates where template.segments.count == segments.count {
+        let all = Self.segments(of: path)
+        for template in templates {
+            let isLonger = template.takesRest && all.count > template.segments.count
+            let segments = isLonger ? Self.segments(of: path, joinedAt: template.segments.count) : all
+            guard template.segments.count == segments.count else { continue }
             let fits = zip(template.segments, segments).allSatisfy { known, segment in
                 known.map { $0 == segment } ?? !segment.isEmpty
             }
@@ -136,7 +142,8 @@ struct RouteTable: Sendable {
         return nil
     }
 
-    private static func segments(of path: String) -> [Substring] {
-        path.split(separator: "/", omittingEmptySubsequences: false)
+    /// - Parameter count: The number of the segment that is all the rest; nil for none.
+    private static func segments(of path: String, joinedAt count: Int? = nil) -> [Substring] {
+        path.split(separator: "/", maxSplits: count.map { $0 - 1 } ?? .max, omittingEmptySubsequences: false)
     }
 }

@@ -43,7 +43,7 @@ struct Access: Sendable, Equatable {
             [
                 "GET /v1/jobs/{id}", "GET /v1/jobs/{id}/body", "HEAD /v1/jobs/{id}/body", "GET /v1/jobs/{id}/events",
                 "POST /v1/jobs/{id}/events/token", "GET /v1/jobs/{id}/har", "GET /v1/jobs/{id}/explain",
-                "GET /v1/jobs/{id}/questions",
+                "GET /v1/jobs/{id}/questions", "GET /v2/messages/{id}",
             ]
         ),
         (.readJobs, .sessionOfQuery, ["GET /v1/jobs", "GET /v1/jobs/export"]),
@@ -54,18 +54,26 @@ struct Access: Sendable, Equatable {
                 "GET /v1/questions", "GET /v1/questions/{id}", "GET /v1/groups", "GET /v1/groups/{id}", "GET /v1/hosts",
                 "GET /v1/hosts/{host}", "GET /v1/flows", "GET /v1/flows/{key}", "GET /v1/queue", "GET /v1/stats",
                 "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
+                "GET /v2/queues", "GET /v2/queues/{queue}",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),
-        (.writeJobs, .submission, ["POST /v1/jobs", "POST /v1/jobs/batch"]),
+        (
+            .writeJobs, .submission,
+            [
+                "POST /v1/jobs", "POST /v1/jobs/batch", "POST /v2/publish/{destination}",
+                "POST /v2/enqueue/{queue}/{destination}", "POST /v2/batch",
+            ]
+        ),
         (
             .writeJobs, .job,
             [
                 "PATCH /v1/jobs/{id}", "DELETE /v1/jobs/{id}", "PUT /v1/jobs/{id}/body", "POST /v1/jobs/{id}/cancel",
                 "POST /v1/jobs/{id}/suspend", "POST /v1/jobs/{id}/resume", "POST /v1/jobs/{id}/retry",
+                "DELETE /v2/messages/{id}",
             ]
         ),
-        (.writeJobs, .work, ["POST /v1/jobs/actions"]),
+        (.writeJobs, .work, ["POST /v1/jobs/actions", "DELETE /v2/messages"]),
         (
             .writeJobs, .own,
             [
@@ -87,7 +95,8 @@ struct Access: Sendable, Equatable {
                 "POST /v1/hosts/{host}/resume", "POST /v1/hosts/{host}/drain", "PUT /v1/flows/{key}",
                 "DELETE /v1/flows/{key}", "POST /v1/flows/{key}/pause", "POST /v1/flows/{key}/resume",
                 "POST /v1/flows/{key}/drain", "POST /v1/flows/{key}/skip", "POST /v1/queue/pause",
-                "POST /v1/queue/resume", "POST /v1/queue/drain",
+                "POST /v1/queue/resume", "POST /v1/queue/drain", "POST /v2/queues", "DELETE /v2/queues/{queue}",
+                "POST /v2/queues/{queue}/pause", "POST /v2/queues/{queue}/resume",
             ]
         ),
         (
@@ -146,7 +155,7 @@ struct Access: Sendable, Equatable {
                 "POST /v1/webhooks/endpoints/{id}/rotate", "POST /v1/webhooks/endpoints/{id}/test",
                 "GET /v1/webhooks/deliveries",
                 "POST /v1/webhooks/deliveries/replay", "GET /v1/webhooks/deliveries/{id}",
-                "POST /v1/webhooks/deliveries/{id}/replay",
+                "POST /v1/webhooks/deliveries/{id}/replay", "GET /v2/keys", "POST /v2/keys/rotate",
             ]
         ),
         (

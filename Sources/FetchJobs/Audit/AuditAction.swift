@@ -5,6 +5,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case revokeKey = "keys.revoke"
     /// A key or token was used, for the first time on a day from a network.
     case useKey = "keys.use"
+    /// The next key that requests are signed with has become the current one.
+    case rotateSigningKeys = "signingKeys.rotate"
 
     case setCredential = "credentials.set"
     case removeCredential = "credentials.delete"

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 extension Configuration {
     /// When a failed attempt is followed by another one.
     package struct Retry: ConfigurationGroup {
@@ -8,6 +10,8 @@ extension Configuration {
         package var statuses: [FailureStatuses.Entry]?
         package var errors: [String]?
         package var honorRetryAfter: Bool?
+        package var retryAfterScope: RetryPolicy.RetryAfterScope?
+        package var final: RetryPolicy.FinalAnswer?
         package var replayUnsafe: Bool?
 
         package init() {}
@@ -19,6 +23,8 @@ extension Configuration {
             statuses = policy.statuses.entries
             errors = policy.errors?.sorted()
             honorRetryAfter = policy.honorRetryAfter
+            retryAfterScope = policy.retryAfterScope
+            final = policy.final
             replayUnsafe = policy.replayUnsafe
         }
 
@@ -31,6 +37,8 @@ extension Configuration {
             ConfigurationMember(
                 "errors", \.errors, .list(of: .errorName, upTo: 100), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("honorRetryAfter", \.honorRetryAfter, .bool, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("retryAfterScope", \.retryAfterScope, .anyCase, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("final", \.final, .finalAnswer, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("replayUnsafe", \.replayUnsafe, .bool, get: { _ in nil }, set: { _, _ in }),
         ]
     }
@@ -79,6 +87,31 @@ extension ConfigurationRule where Value == RetryPolicy.Backoff {
                     }
                     writer.member("maximum", backoff.maximum.seconds)
                     writer.member("jitter", backoff.jitter)
+                }
+            }
+        )
+    }
+}
+
+extension ConfigurationRule where Value == RetryPolicy.FinalAnswer {
+    /// An object with both members.
+    fileprivate static var finalAnswer: Self {
+        Self(
+            read: { reader in
+                guard let object = reader.object(of: ["status", "field"]),
+                    let status = object.required("status")?.integer(in: 200...599),
+                    let field = object.required("field"), let text = field.string(maximumLength: 256)
+                else { return nil }
+                guard let name = HTTPField.Name(text), !text.hasPrefix(":") else {
+                    field.refuse("must be a token (RFC 9110 §5.1) (headerInvalid)")
+                    return nil
+                }
+                return RetryPolicy.FinalAnswer(status: Int(status), field: name)
+            },
+            write: { answer, writer in
+                writer.object { writer in
+                    writer.member("status", answer.status)
+                    writer.member("field", answer.field.rawName)
                 }
             }
         )

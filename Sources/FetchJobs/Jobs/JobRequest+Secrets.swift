@@ -18,6 +18,9 @@ extension JobRequest {
         if !headers.isEmpty {
             writer.member("headers", array: { writer in for field in headers { field.write(&writer, form) } })
         }
+        if !attemptHeaders.isEmpty {
+            writer.member("attemptHeaders", array: { writer in for field in attemptHeaders { field.write(&writer) } })
+        }
         if let body {
             let isHidden = form == .redacted && sensitive.contains(.body)
             writer.member("body", object: { (isHidden ? JobBody.text(Redaction.text) : body).write(&$0) })

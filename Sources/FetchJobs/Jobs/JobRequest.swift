@@ -10,6 +10,8 @@ package struct JobRequest: Sendable, Equatable {
     package var method: HTTPRequest.Method = .get
     /// In the client's order, repeats kept; sensitive fields are marked.
     package var headers = HTTPFields()
+    /// Header fields that are made for each attempt, and go in place of those of ``headers`` with their names.
+    package var attemptHeaders: [AttemptField] = []
     package var body: JobBody?
     /// Which stored answers may be used; nil leaves it to the session.
     package var cachePolicy: CachePolicy?
@@ -53,9 +55,8 @@ extension JobRequest {
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
     ]
     private static let names: Set = [
-        "url", "writtenURL", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
-        "sensitive",
-        "properties",
+        "url", "writtenURL", "urlTemplate", "variables", "method", "headers", "attemptHeaders", "body", "cachePolicy",
+        "mainDocumentURL", "sensitive", "properties",
     ]
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
@@ -67,7 +68,13 @@ extension JobRequest {
         let url = isURL ? alone.jobURL() : object.flatMap { Self.url($0) }
         method = object?["method"].flatMap { Self.method($0) } ?? .get
         headers = object?["headers"].map { Self.headers($0) } ?? HTTPFields()
+        attemptHeaders =
+            object?["attemptHeaders"]?.array(maximum: AttemptField.maximumCount)?
+            .compactMap { AttemptField(reader: $0) } ?? []
         body = object?["body"].flatMap { JobBody(reader: $0) }
+        if let body, body.isElsewhere, attemptHeaders.contains(where: { $0.content == .signature }) {
+            object?["attemptHeaders"]?.refuse("must have no signature of a body that is a stream, or has blobs")
+        }
         cachePolicy = object?["cachePolicy"]?.oneOf(CachePolicy.self)
         mainDocumentURL = object?["mainDocumentURL"]?.httpURL()
         properties = object?["properties"].flatMap { Self.properties($0) }

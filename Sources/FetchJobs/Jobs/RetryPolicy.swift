@@ -1,4 +1,5 @@
 package import FetchEngine
+package import HTTPTypes
 
 /// Whether a failed attempt is followed by another one, and after which time.
 package struct RetryPolicy: Sendable, Equatable {
@@ -76,6 +77,27 @@ package struct RetryPolicy: Sendable, Equatable {
         }
     }
 
+    /// Whom a server means that wants to be left alone.
+    package enum RetryAfterScope: String, Sendable, CaseIterable {
+        /// All jobs of its host: its circuit breaker opens, and the job waits for that long at least.
+        case host
+        /// The job alone, which waits for just that long, and a day at most.
+        case job
+    }
+
+    /// A failing answer after which no attempt follows: of this status, with this field as `true`.
+    package struct FinalAnswer: Sendable, Equatable {
+        package let status: Int
+        package let field: HTTPField.Name
+
+        package func matches(_ response: Response) -> Bool {
+            response.status.code == status && response.headerFields[field]?.lowercased() == "true"
+        }
+    }
+
+    /// The longest time that a server can make a job wait which alone heeds it.
+    static let longestWaitOfJob = Duration.seconds(86_400)
+
     /// A server that wants to be left alone for longer is not asked again.
     static let longestRetryAfter = Duration.seconds(7 * 86_400)
 
@@ -87,6 +109,8 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The names of the errors that another attempt may help against; nil for those that are transient.
     package var errors: Set<String>?
     package var honorRetryAfter = true
+    package var retryAfterScope = RetryAfterScope.host
+    package var final: FinalAnswer?
     /// Whether a request that must not be repeated is sent again, although it may have been received.
     package var replayUnsafe = false
 
@@ -99,7 +123,16 @@ package struct RetryPolicy: Sendable, Equatable {
         statuses = configuration.statuses.map { FailureStatuses($0) } ?? statuses
         errors = configuration.errors.map { Set($0) }
         honorRetryAfter = configuration.honorRetryAfter ?? honorRetryAfter
+        retryAfterScope = configuration.retryAfterScope ?? retryAfterScope
+        final = configuration.final
         replayUnsafe = configuration.replayUnsafe ?? replayUnsafe
+    }
+
+    /// How long the server of a failing response wants to be left alone; nil when it does not say.
+    package func retryAfter(of response: Response) -> Duration? {
+        let retryAfter = response.retryAfter()
+        guard retryAfter == nil, retryAfterScope == .job else { return retryAfter }
+        return response.headerFields.resetOfRateLimit()
     }
 
     /// Whether the request may be sent again without asking how far it came.
@@ -123,8 +156,12 @@ package struct RetryPolicy: Sendable, Equatable {
         guard !failure.wasSent || mayRepeat(request) && request.body != .stream else { return nil }
         var wait = backoff.wait(after: tries, random: random)
         if honorRetryAfter, let retryAfter = failure.retryAfter {
-            guard retryAfter <= Self.longestRetryAfter else { return nil }
-            wait = max(wait, retryAfter)
+            switch retryAfterScope {
+            case .host:
+                guard retryAfter <= Self.longestRetryAfter else { return nil }
+                wait = max(wait, retryAfter)
+            case .job: wait = min(retryAfter, Self.longestWaitOfJob)
+            }
         }
         if let deadline, Timestamp.now.advanced(by: wait) >= deadline { return nil }
         return wait

@@ -35,6 +35,9 @@ package struct Limiter: Sendable, Equatable {
     package var running: Int64 = 0
     /// The failed job that holds up the others.
     package var blockedBy: Job.ID?
+    /// When something was set for it first, and last; nil where that is not kept.
+    package var createdAt: Timestamp?
+    package var updatedAt: Timestamp?
 
     package struct OpenCircuit: Sendable, Equatable {
         package let until: Timestamp
@@ -131,7 +134,7 @@ extension SharedLimits.Rate {
     fileprivate init?(reader: JSONReader) {
         guard let object = reader.object(of: ["jobs", "period"]) else { return nil }
         let jobs = object.required("jobs")?.integer(in: 1...10_000)
-        let period = object.required("period")?.seconds(in: 0.001...86_400)
+        let period = object.required("period")?.seconds(in: 0.001...604_800)
         guard let jobs, let period else { return nil }
         self.init(jobs: Int(jobs), period: period)
     }

@@ -88,7 +88,8 @@ package struct PostgresLimiterStore: LimiterStore {
                         WHERE b.tenant_id = l.tenant_id AND l.kind = 'flow' AND b.flow = l.key AND r.state = 'failed'
                         ORDER BY b.job_id
                         LIMIT 1
-                    )
+                    ),
+                    l.created_at, l.updated_at
                 FROM limiters l
                 LEFT JOIN running ON running.key = l.key
                 WHERE l.tenant_id = \(tenant) AND l.kind = \(kind) AND l.removed_at IS NULL AND \(page)
@@ -125,7 +126,9 @@ package struct PostgresLimiterStore: LimiterStore {
             ON CONFLICT (tenant_id, kind, key) DO UPDATE
             SET parallelism = excluded.parallelism, rate_jobs = excluded.rate_jobs,
                 rate_period = excluded.rate_period, in_order = excluded.in_order, blocks = excluded.blocks,
-                bytes_per_second = excluded.bytes_per_second, removed_at = NULL, version = excluded.version
+                bytes_per_second = excluded.bytes_per_second, removed_at = NULL, version = excluded.version,
+                created_at = CASE WHEN limiters.removed_at IS NULL THEN limiters.created_at ELSE now() END,
+                updated_at = now()
             """)
     }
 
@@ -141,6 +144,8 @@ package struct PostgresLimiterStore: LimiterStore {
             FROM changed
             ON CONFLICT (tenant_id, kind, key) DO UPDATE
             SET paused = excluded.paused, removed_at = NULL, version = excluded.version,
+                created_at = CASE WHEN limiters.removed_at IS NULL THEN limiters.created_at ELSE now() END,
+                updated_at = now(),
                 -- Who resumes it knows better than its origin did.
                 circuit_open_until = CASE WHEN excluded.paused THEN limiters.circuit_open_until END,
                 circuit_reason = CASE WHEN excluded.paused THEN limiters.circuit_reason END,
@@ -270,5 +275,6 @@ extension Limiter {
         waiting = try row.decode(at: 10)
         running = try row.decode(at: 11)
         blockedBy = try row.decode(at: 12)
+        (createdAt, updatedAt) = (try row.decode(at: 13), try row.decode(at: 14))
     }
 }

@@ -18,10 +18,13 @@ extension JobOutcome {
         case .success((let response, let body)):
             if load.retry.statuses.contains(response.status.code) {
                 self.init(failing: .status(of: response), startedAt: start, urls)
-                retryAfter = load.wait(
-                    after: .init(
-                        code: .badServerResponse, status: response.status.code, retryAfter: response.retryAfter(),
-                        wasSent: true, repeats: task.metrics.repeats))
+                if load.retry.final?.matches(response) != true {
+                    retryAfter = load.wait(
+                        after: .init(
+                            code: .badServerResponse, status: response.status.code,
+                            retryAfter: load.retry.retryAfter(of: response), wasSent: true,
+                            repeats: task.metrics.repeats))
+                }
             } else {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
@@ -30,6 +33,8 @@ extension JobOutcome {
             let asked = load.job.spec.request.url
             if response.url == asked || response.url.hostAndPort == asked.hostAndPort {
                 signal = Limiter.Signal(of: response)
+                // A job that alone heeds its server holds back no others, and lets them go on.
+                if load.retry.retryAfterScope == .job, signal != .proceed { signal = nil }
             }
             self.body = body
         case .failure(let error):

@@ -25,6 +25,8 @@ package final class JobRunner: Sendable {
     let rules: KnownServiceRules?
     private let egress: KnownEgress?
     private let traffic: TrafficMeter?
+    /// What requests are signed with that want a signature; nil where none is.
+    private let signingKeys: (any SigningKeyStore)?
     private let metrics: TransferMetrics?
     /// Takes the spans of jobs; nil for nobody.
     let spans: JobSpans?
@@ -43,6 +45,7 @@ package final class JobRunner: Sendable {
     ///   - rules: The rules of the service; nil for none.
     ///   - egress: Where loads may go; nil for where the configuration lets them.
     ///   - traffic: Counts what loads have moved; nil for nobody.
+    ///   - signingKeys: What requests are signed with that want a signature; nil where none is.
     ///   - metrics: Counts what loads have done on the network; nil for nobody.
     ///   - tracer: Takes the spans of jobs; nil for nobody.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
@@ -64,6 +67,7 @@ package final class JobRunner: Sendable {
         rules: KnownServiceRules? = nil,
         egress: KnownEgress? = nil,
         traffic: TrafficMeter? = nil,
+        signingKeys: (any SigningKeyStore)? = nil,
         metrics: TransferMetrics? = nil,
         tracer: Tracer? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
@@ -81,6 +85,7 @@ package final class JobRunner: Sendable {
         self.rules = rules
         self.egress = egress
         self.traffic = traffic
+        self.signingKeys = signingKeys
         self.metrics = metrics
         spans = tracer.map { JobSpans($0) }
         self.resuming = resuming
@@ -238,6 +243,36 @@ package final class JobRunner: Sendable {
         if !hasOwn { trace.write(to: &request.headerFields) }
     }
 
+    /// Adds the fields that are made for each attempt.
+    @inline(never)
+    private nonisolated(nonsending) func addAttemptHeaders(
+        to request: inout Request, of job: ClaimedJob
+    ) async throws(LoadError) {
+        for field in job.spec.request.attemptHeaders {
+            switch field.content {
+            case .job: request.headerFields[field.name] = job.id.description
+            case .retries: request.headerFields[field.name] = String(job.tries)
+            case .signature: request.headerFields[field.name] = try await signature(field, of: request, job)
+            }
+        }
+    }
+
+    private nonisolated(nonsending) func signature(
+        _ field: AttemptField, of request: Request, _ job: ClaimedJob
+    ) async throws(LoadError) -> String {
+        guard let signingKeys else {
+            throw LoadError(.userAuthenticationRequired, "There are no keys here that requests are signed with.")
+        }
+        let body: [UInt8] = if case .bytes(let bytes) = request.body { bytes } else { [] }
+        do throws(StoreError) {
+            let keys = try await signingKeys.signingKeys(of: job.tenant)
+            return RequestSignature(issuer: field.issuer, url: request.url.description, body: body)
+                .token(signedWith: keys.current)
+        } catch {
+            throw LoadError(error)
+        }
+    }
+
     @inline(never)
     private func asker(of job: ClaimedJob, by terms: JobTerms, _ stop: StopSwitch) -> (any QuestionAsker)? {
         asking(
@@ -268,6 +303,11 @@ package final class JobRunner: Sendable {
             job, terms.settings.authentication, stores: stores, credential: credential, configuration: configuration)
         var (request, made) = try await content.request(for: job.spec.request, of: job.tenant)
         copies += made
+        if !job.spec.request.attemptHeaders.isEmpty {
+            try await addAttemptHeaders(to: &request, of: job)
+            // They are good for this attempt only.
+            decisions?.neverPark()
+        }
         if terms.settings.request.sendsTraceContext == true { trace(&request, of: job, configuration) }
         var position = resumed?.load.position
         if let body = resumed?.load.body {

@@ -188,6 +188,7 @@ private struct RunningNode {
             sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleTimer = Timer()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
+        let signingKeys = PostgresSigningKeyStore(client: database.client, keys: keys)
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
             catalog: catalog, area: area, live: live, bandwidths: limiters.bandwidths, deliveries: webhooks,
@@ -195,7 +196,8 @@ private struct RunningNode {
             protocols: RemoteProtocols(
                 known: protocols,
                 session: makeSession(RemoteProtocols.sessionConfiguration(settings.session)), reach: reach),
-            rules: rules, egress: egress, traffic: traffic, metrics: TransferMetrics(metrics), tracer: tracer,
+            rules: rules, egress: egress, traffic: traffic, signingKeys: signingKeys,
+            metrics: TransferMetrics(metrics), tracer: tracer,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
@@ -246,6 +248,7 @@ private struct RunningNode {
                 schedules: schedules,
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
+                signingKeys: signingKeys,
                 issuerKeys: issuerKeys.text,
                 askProvider: IdentityProviderClient(settings: settings, makeSession: makeSession).ask,
                 tokenRevocations: PostgresTokenRevocationStore(client: database.client),

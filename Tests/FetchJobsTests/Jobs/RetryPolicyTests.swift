@@ -31,6 +31,25 @@ import Testing
         #expect(backoff.wait(after: 500, random: 1) == .seconds(5))
     }
 
+    @Test func `a server that is heeded for its job alone says how long just that one waits, a day at most`() {
+        var policy = RetryPolicy()
+        policy.retryAfterScope = .job
+        func wait(_ retryAfter: Duration?) -> Duration? {
+            self.wait(policy, .badServerResponse, status: 503, retryAfter: retryAfter, tries: 1)
+        }
+        #expect(wait(nil) == .seconds(2) && wait(.milliseconds(10)) == .milliseconds(10))
+        #expect(wait(.seconds(8 * 86_400)) == .seconds(86_400))
+    }
+
+    @Test(arguments: [
+        ("1d10h30m", 124_200_000), ("10s", 10_000), ("6m5.5s", 365_500), ("250ms", 250), ("0s", 0), ("", nil),
+        ("s", nil),
+        ("10", nil), ("1y", nil), ("1..5s", nil), ("99999999999d", nil), ("-1s", nil), ("1 s", nil),
+    ])
+    func `a time with units is read, and nothing else`(_ text: String, _ milliseconds: Int?) {
+        #expect(Duration(units: text) == milliseconds.map { .milliseconds($0) })
+    }
+
     @Test func `transient errors are tried again, three attempts in all`() {
         #expect(wait() == .seconds(1))
         #expect(wait(tries: 1) == .seconds(2))

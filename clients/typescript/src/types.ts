@@ -893,6 +893,8 @@ export interface Request {
    * unless `forwardCredentialsToHosts` names its host.
    */
   headers?: RequestHeaderList | RequestHeaderMap;
+  /** Header fields that are made anew for each attempt, and go in place of those of `headers` with their names. */
+  attemptHeaders?: Array<AttemptHeader>;
   body?: RequestBody;
   /**
    * What beside sensitive header fields is sealed where the job is stored and never shown again: the query of the
@@ -910,6 +912,21 @@ export interface Request {
    * all, kept in clear. HTTP looks at none of it.
    */
   properties?: Record<string, unknown>;
+}
+
+/** A header field whose value is made for each attempt. */
+export interface AttemptHeader {
+  /** A name that `headers` might have too. */
+  name: string;
+  /**
+   * The id of the job, the number of attempts that another one has followed (0 in the first), or a signature: a
+   * JSON Web Token (HS256) by the tenant's current signing key (`GET /v2/keys`) with the claims `iss`, `sub` (the
+   * URL), `iat`, `nbf`, `exp` (in 300 seconds), `jti` and `body` (the SHA-256 of the body in base64url). A body
+   * that is a stream or has blobs cannot be signed.
+   */
+  content: "job" | "retries" | "signature";
+  /** The claim `iss` of a signature; `fetchd` when it is left out. Other contents have none. */
+  issuer?: string;
 }
 
 /**
@@ -1527,6 +1544,20 @@ export interface Retry {
    * for more than a week is not asked again.
    */
   honorRetryAfter?: boolean;
+  /**
+   * Whom a server means that asks to be left alone: all jobs for its `host`, whose circuit breaker opens, or the
+   * `job` alone. That one waits for just that long in place of its backoff, a day at most, and goes by
+   * `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and `X-RateLimit-Reset-Tokens` too where there is no
+   * `Retry-After`: seconds, a time, or `6m5s`.
+   */
+  retryAfterScope?: "host" | "job";
+  /** An answer that is a failure after which no attempt follows. */
+  final?: {
+    /** Its status. */
+    status: number;
+    /** The name of a header field that it has with the value `true`. */
+    field: string;
+  };
   /**
    * Whether a request that must not be repeated is, although the server may have it: after a failure, and when the
    * node that sent it was lost.

@@ -732,6 +732,8 @@ class Request(Model):
     the engine and are refused. The values of sensitive fields are sealed where the job is stored and shown as
     `<redacted>` from then on, which is refused where a secret is needed; redirects carry them to no other origin,
     unless `forwardCredentialsToHosts` names its host."""
+    attempt_headers: list[AttemptHeader] | None = None
+    """Header fields that are made anew for each attempt, and go in place of those of `headers` with their names."""
     body: RequestBody | None = None
     sensitive: list[Literal['query', 'body']] | None = None
     """What beside sensitive header fields is sealed where the job is stored and never shown again: the query of the
@@ -745,6 +747,21 @@ class Request(Model):
     properties: dict[str, Any] | None = None
     """What the protocol of the URL wants to know besides, where an operator has registered it; any JSON, 16 KiB in
     all, kept in clear. HTTP looks at none of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptHeader(Model):
+    """A header field whose value is made for each attempt."""
+
+    name: str
+    """A name that `headers` might have too."""
+    content: Literal['job', 'retries', 'signature']
+    """The id of the job, the number of attempts that another one has followed (0 in the first), or a signature: a
+    JSON Web Token (HS256) by the tenant's current signing key (`GET /v2/keys`) with the claims `iss`, `sub` (the
+    URL), `iat`, `nbf`, `exp` (in 300 seconds), `jti` and `body` (the SHA-256 of the body in base64url). A body
+    that is a stream or has blobs cannot be signed."""
+    issuer: str | None = None
+    """The claim `iss` of a signature; `fetchd` when it is left out. Other contents have none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1304,6 +1321,16 @@ class RetryBackoff(Model):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RetryFinal(Model):
+    """An answer that is a failure after which no attempt follows."""
+
+    status: int
+    """Its status."""
+    field: str
+    """The name of a header field that it has with the value `true`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Retry(Model):
     """When a failed attempt is followed by another one. The job is `scheduled` in between, and each attempt is listed
     with its cause and the time of the next. A request that must not be repeated (POST and PATCH without an
@@ -1324,6 +1351,13 @@ class Retry(Model):
     honor_retry_after: bool | None = None
     """Whether a server that asks to be left alone for longer (`Retry-After`, seconds or a date) is; one that asks
     for more than a week is not asked again."""
+    retry_after_scope: Literal['host', 'job'] | None = None
+    """Whom a server means that asks to be left alone: all jobs for its `host`, whose circuit breaker opens, or the
+    `job` alone. That one waits for just that long in place of its backoff, a day at most, and goes by
+    `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and `X-RateLimit-Reset-Tokens` too where there is no
+    `Retry-After`: seconds, a time, or `6m5s`."""
+    final: RetryFinal | None = None
+    """An answer that is a failure after which no attempt follows."""
     replay_unsafe: bool | None = None
     """Whether a request that must not be repeated is, although the server may have it: after a failure, and when the
     node that sent it was lost."""
@@ -2962,11 +2996,17 @@ Request._members = (
     Member("url", "url", text, False),
     Member("method", "method", text, False),
     Member("headers", "headers", anything, False),
+    Member("attemptHeaders", "attempt_headers", lambda value: listed(AttemptHeader.from_json)(value), False),
     Member("body", "body", RequestBody.from_json, False),
     Member("sensitive", "sensitive", listed(text), False),
     Member("cachePolicy", "cache_policy", text, False),
     Member("mainDocumentURL", "main_document_url", text, False),
     Member("properties", "properties", mapped(anything), False),
+)
+AttemptHeader._members = (
+    Member("name", "name", text, True),
+    Member("content", "content", text, True),
+    Member("issuer", "issuer", text, False),
 )
 Header._members = (
     Member("name", "name", text, True),
@@ -3185,12 +3225,18 @@ RetryBackoff._members = (
     Member("maximum", "maximum", number, False),
     Member("jitter", "jitter", number, False),
 )
+RetryFinal._members = (
+    Member("status", "status", integer, True),
+    Member("field", "field", text, True),
+)
 Retry._members = (
     Member("maximumAttempts", "maximum_attempts", integer, False),
     Member("backoff", "backoff", RetryBackoff.from_json, False),
     Member("statuses", "statuses", listed(anything), False),
     Member("errors", "errors", listed(text), False),
     Member("honorRetryAfter", "honor_retry_after", boolean, False),
+    Member("retryAfterScope", "retry_after_scope", text, False),
+    Member("final", "final", RetryFinal.from_json, False),
     Member("replayUnsafe", "replay_unsafe", boolean, False),
 )
 ProxyRule._members = (

@@ -304,11 +304,20 @@ class Request(TypedDict, total=False):
     url: JobURL
     method: str
     headers: RequestHeaderList | RequestHeaderMap
+    attemptHeaders: Sequence[AttemptHeader]
     body: RequestBody
     sensitive: Sequence[Literal['query', 'body']]
     cachePolicy: CachePolicy
     mainDocumentURL: HTTPURL
     properties: dict[str, Any]
+
+
+class AttemptHeader(TypedDict, total=False):
+    """A header field whose value is made for each attempt."""
+
+    name: Required[str]
+    content: Required[Literal['job', 'retries', 'signature']]
+    issuer: str
 
 
 class RequestHeader(TypedDict, total=False):
@@ -609,6 +618,13 @@ class RetryBackoff(TypedDict, total=False):
     jitter: float
 
 
+class RetryFinal(TypedDict, total=False):
+    """An answer that is a failure after which no attempt follows."""
+
+    status: Required[int]
+    field: Required[str]
+
+
 class Retry(TypedDict, total=False):
     """When a failed attempt is followed by another one. The job is `scheduled` in between, and each attempt is listed
     with its cause and the time of the next. A request that must not be repeated (POST and PATCH without an
@@ -619,6 +635,8 @@ class Retry(TypedDict, total=False):
     statuses: Sequence[int | str]
     errors: Sequence[str]
     honorRetryAfter: bool
+    retryAfterScope: Literal['host', 'job']
+    final: RetryFinal
     replayUnsafe: bool
 
 

@@ -1,0 +1,354 @@
+import Crypto
+import FetchJobs
+import Foundation
+import HTTPTypes
+
+/// A message as a client publishes it, and the job that it is.
+struct QStashMessage {
+    /// How long after a message others with its deduplication id are taken for it, in seconds.
+    private static let deduplicationWindow = 600.0
+    private static let standardRetries = 3
+    private static let maximumRetries = 99
+    private static let maximumLabels = 20
+    /// e^2.5 seconds, as many times as there were attempts: 12 s, 2m28, 30m8, 6h7, 24 h.
+    private static let growth = 12.1825
+    private static let longestWait = 86_400.0
+
+    let spec: JobSpec
+    /// The queue that it waits in, whose flow is ``JobSpec/flow``.
+    let queue: String?
+    /// The limits that it sets for its flow.
+    let limits: SharedLimits?
+
+    /// - Parameters:
+    ///   - destination: As the client wrote it.
+    ///   - queue: The queue that the path or a batch names.
+    ///   - caller: The address of the client.
+    init(
+        to destination: String, _ fields: QStashFields, body: [UInt8], queue: String?, caller: String?
+    ) throws {
+        try fields.requireBuilt()
+        let url = try Self.url(destination)
+        self.queue = try (queue ?? fields["queue-name"]).map(Self.queue)
+        let key = fields["flow-control-key"]
+        if self.queue != nil, key != nil {
+            throw Problem(
+                .invalidParameter,
+                "A message in a queue with Upstash-Flow-Control-Key is not mapped: a job has one flow.")
+        }
+        limits = try key.map { _ in try Self.limits(fields) }
+        if key == nil, fields["flow-control-value"] != nil {
+            throw fields.refusal("flow-control-value", "needs Upstash-Flow-Control-Key")
+        }
+        var labels = [JSONMember(QStashDoor.label, .string("message"))]
+        labels.append(JSONMember(QStashDoor.labelOfURL, .string(Self.digest(url))))
+        if let caller { labels.append(JSONMember(QStashDoor.labelOfCaller, .string(caller))) }
+        if let queue = self.queue { labels.append(JSONMember(QStashDoor.labelOfQueue, .string(queue))) }
+        if let key { labels.append(JSONMember(QStashDoor.labelOfKey, .string(key))) }
+        labels += try Self.labels(fields)
+        var job = [
+            JSONMember("request", try Self.request(url, fields, body, caller)),
+            JSONMember("configuration", try Self.configuration(fields)),
+            JSONMember("labels", .object(labels)),
+        ]
+        if let runAt = try Self.runAt(fields) { job.append(JSONMember("runAt", .string(runAt.description))) }
+        if let flow = self.queue.map(Self.flow(ofQueue:)) ?? key.map(Self.flow(ofKey:)) {
+            job.append(JSONMember("flow", .object([JSONMember("key", .string(flow))])))
+        }
+        if let unique = Self.uniqueKey(url, fields, body) {
+            job.append(
+                JSONMember(
+                    "unique",
+                    .object([
+                        JSONMember("key", .string(unique)),
+                        JSONMember("window", .number(JSONNumber(Self.deduplicationWindow))),
+                    ])))
+        }
+        spec = try JobSpec(json: .object(job))
+    }
+
+    // MARK: Where it goes
+
+    static func flow(ofQueue name: String) -> String { "qstash.queue.\(name)" }
+    static func flow(ofKey key: String) -> String { "qstash.key.\(key)" }
+
+    /// - Throws: ``Problem`` for a text that is no name of a queue.
+    static func queue(_ name: String) throws(Problem) -> String {
+        let isPlain = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard (1...128).contains(name.utf8.count), isPlain else {
+            throw Problem(
+                .invalidParameter, "The name of a queue has 1 to 128 letters, digits, hyphens, underscores and dots.")
+        }
+        return name
+    }
+
+    /// The URL that a path or a batch names.
+    private static func url(_ text: String) throws(Problem) -> String {
+        var text = text
+        let lower = text.prefix(12).lowercased()
+        if lower.hasPrefix("http%3a") || lower.hasPrefix("https%3a") {
+            text = text.removingPercentEncoding ?? text
+        }
+        for scheme in ["http", "https"] where text.lowercased().hasPrefix("\(scheme):/") {
+            // Some proxies make one slash of two.
+            let rest = text.dropFirst(scheme.utf8.count + 2)
+            return "\(scheme)://\(rest.hasPrefix("/") ? rest.dropFirst() : rest)"
+        }
+        if text.hasPrefix("api/") || text == "api" {
+            throw Problem(.invalidParameter, "The destination api/… is not mapped: name the URL that it stands for.")
+        }
+        throw QStashDoor.notBuilt("A destination that is no http or https URL (a URL group)")
+    }
+
+    private static func digest(_ text: String) -> String { SHA256Digest(of: Array(text.utf8)).hexadecimal(32) }
+
+    /// What a filter looks for that names a URL.
+    static func label(ofURL url: String) -> JobSpec.Label {
+        JobSpec.Label(name: QStashDoor.labelOfURL, value: digest(url))
+    }
+
+    // MARK: What it sends
+
+    private static func request(
+        _ url: String, _ fields: QStashFields, _ body: [UInt8], _ caller: String?
+    ) throws(Problem) -> JSONValue {
+        var headers: [JSONValue] = []
+        func add(_ name: String, _ value: String) {
+            headers.append(.object([JSONMember("name", .string(name)), JSONMember("value", .string(value))]))
+        }
+        for (name, value) in fields.forwarded { add(name, value) }
+        let forwards = Set(fields.forwarded.map { $0.name.lowercased() })
+        if let type = fields.contentType, !forwards.contains("content-type") { add("Content-Type", type) }
+        if !forwards.contains("user-agent") { add("User-Agent", "Upstash-QStash") }
+        if let caller { add("Upstash-Caller-Ip", caller) }
+        func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
+            .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
+        }
+        var request = [
+            JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
+            JSONMember("headers", .array(headers)),
+            JSONMember(
+                "attemptHeaders",
+                .array([
+                    made("Upstash-Message-Id", "job"), made("Upstash-Retried", "retries"),
+                    made("Upstash-Signature", "signature", [JSONMember("issuer", .string("Upstash"))]),
+                ])),
+            JSONMember("cachePolicy", .string("reloadIgnoringLocalCacheData")),
+        ]
+        if !body.isEmpty {
+            let hasType = fields.contentType != nil || forwards.contains("content-type")
+            // A text has a type of its own where none is named, and QStash sends none.
+            let text = hasType ? String(validating: body, as: UTF8.self) : nil
+            let form = text.map { JSONMember("text", .string($0)) }
+            let bytes = JSONMember("base64", .string(Data(body).base64EncodedString()))
+            request.append(JSONMember("body", .object([form ?? bytes])))
+        }
+        return .object(request)
+    }
+
+    // MARK: How it is delivered
+
+    private static func configuration(_ fields: QStashFields) throws -> JSONValue {
+        let retries = try fields.integer("retries", in: 0...maximumRetries) ?? standardRetries
+        var retry = [
+            JSONMember("maximumAttempts", .number(JSONNumber(Int64(retries + 1)))),
+            JSONMember("statuses", .array([.string("!2xx")])), JSONMember("replayUnsafe", .bool(true)),
+            JSONMember("retryAfterScope", .string("job")),
+            JSONMember(
+                "final",
+                .object([
+                    JSONMember("status", .number(JSONNumber(Int64(489)))),
+                    JSONMember("field", .string("Upstash-NonRetryable-Error")),
+                ])),
+        ]
+        retry.append(JSONMember("backoff", .object(try backoff(fields))))
+        var configuration = [
+            JSONMember("redirects", .object([JSONMember("policy", .string("return"))])),
+            JSONMember("cookies", .object([JSONMember("jar", .string("none"))])),
+            JSONMember("authentication", .object([JSONMember("methods", .array([]))])),
+            JSONMember("cache", .object([JSONMember("storagePolicy", .string("notAllowed"))])),
+            JSONMember("retry", .object(retry)),
+        ]
+        if let timeout = try fields.duration("timeout") {
+            let member = JSONMember("timeoutIntervalForRequest", .number(JSONNumber(timeout.seconds)))
+            configuration.append(JSONMember("timeouts", .object([member])))
+        }
+        return .object(configuration)
+    }
+
+    private static let milliseconds = ") / 1000"
+
+    private static func backoff(_ fields: QStashFields) throws(Problem) -> [JSONMember] {
+        guard let expression = fields["retry-delay"] else {
+            return [
+                JSONMember("initial", .number(JSONNumber(growth))), JSONMember("factor", .number(JSONNumber(growth))),
+                JSONMember("maximum", .number(JSONNumber(longestWait))), JSONMember("jitter", .number(JSONNumber(0.0))),
+            ]
+        }
+        do throws(WaitExpression.Failure) { _ = try WaitExpression(expression) } catch {
+            throw fields.refusal("retry-delay", "\(error.message) (character \(error.position + 1))")
+        }
+        let seconds = "(\(expression)\(milliseconds)"
+        guard seconds.utf8.count <= WaitExpression.maximumLength else {
+            throw fields.refusal("retry-delay", "is too long")
+        }
+        return [JSONMember("expression", .string(seconds))]
+    }
+
+    /// The expression as its client wrote it.
+    static func retryDelay(_ backoff: RetryPolicy.Backoff?) -> String? {
+        guard case .computed(let expression) = backoff?.waits, expression.text.hasSuffix(milliseconds) else {
+            return nil
+        }
+        return String(expression.text.dropFirst().dropLast(milliseconds.utf8.count))
+    }
+
+    private static func runAt(_ fields: QStashFields) throws(Problem) -> Timestamp? {
+        if let seconds = try fields.integer("not-before", in: 0...32_503_680_000) {
+            let time = Timestamp(microseconds: Int64(seconds) * 1_000_000)
+            return time > .now ? time : nil
+        }
+        guard let delay = try fields.duration("delay"), delay > .zero else { return nil }
+        guard delay <= .seconds(31_536_000) else { throw fields.refusal("delay", "must be a year at most") }
+        return .now.advanced(by: delay)
+    }
+
+    /// `parallelism=5, rate=10, period=1m`.
+    private static func limits(_ fields: QStashFields) throws -> SharedLimits {
+        let name = "flow-control-value"
+        var (members, jobs, period) = ([JSONMember](), Int64?.none, Duration.seconds(1))
+        for part in (fields[name] ?? "").split(separator: ",", maxSplits: 10) {
+            let pair = part.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " } }
+            guard pair.count == 2 else {
+                throw fields.refusal(name, "must have the form parallelism=N, rate=N, period=T")
+            }
+            switch pair[0].lowercased() {
+            case "parallelism":
+                guard let count = Int64(pair[1]) else {
+                    throw fields.refusal(name, "has a parallelism that is no number")
+                }
+                members.append(JSONMember("parallelism", .number(JSONNumber(count))))
+            case "rate", "ratepersecond":
+                guard let count = Int64(pair[1]) else { throw fields.refusal(name, "has a rate that is no number") }
+                jobs = count
+            case "period":
+                guard let time = Duration(units: pair[1]) ?? Int64(pair[1]).map({ Duration.seconds($0) }) else {
+                    throw fields.refusal(name, "has a period that is no time such as 10s")
+                }
+                period = time
+            default: throw fields.refusal(name, "knows parallelism, rate and period only")
+            }
+        }
+        if let jobs {
+            let rate = [
+                JSONMember("jobs", .number(JSONNumber(jobs))),
+                JSONMember("period", .number(JSONNumber(period.seconds))),
+            ]
+            members.append(JSONMember("rate", .object(rate)))
+        }
+        guard !members.isEmpty else { throw fields.refusal("flow-control-key", "needs a parallelism or a rate") }
+        return try SharedLimits(json: .object(members), of: .flow)
+    }
+
+    private static func labels(_ fields: QStashFields) throws(Problem) -> [JSONMember] {
+        guard let text = fields["label"] else { return [] }
+        var labels: [JSONMember] = []
+        for part in text.split(separator: ",", maxSplits: maximumLabels) {
+            let label = part.trimmingCharacters(in: .whitespaces)
+            guard !label.isEmpty, !labels.contains(where: { $0.value == .string(label) }) else { continue }
+            guard label.utf8.count <= 50, labels.count < maximumLabels else {
+                throw fields.refusal("label", "must have \(maximumLabels) labels of 50 bytes each at most")
+            }
+            labels.append(JSONMember(QStashDoor.ownLabelPrefix + label, .string(label)))
+        }
+        return labels
+    }
+
+    // MARK: Whether it is another one
+
+    private static func uniqueKey(_ url: String, _ fields: QStashFields, _ body: [UInt8]) -> String? {
+        if let id = fields["deduplication-id"], !id.isEmpty { return "qstash.id.\(digest(id))" }
+        guard fields.isTrue("content-based-deduplication") else { return nil }
+        var hash = SHA256()
+        // Each part behind its length, so that no two messages have the same text.
+        func add(_ bytes: [UInt8]) {
+            hash.update(data: Array("\(bytes.count):".utf8))
+            hash.update(data: bytes)
+        }
+        add(Array(url.utf8))
+        add(body)
+        add(Array((fields.contentType ?? "").utf8))
+        for (name, value) in fields.forwarded.map({ ($0.name.lowercased(), $0.value) }).sorted(by: <) {
+            add(Array(name.utf8))
+            add(Array(value.utf8))
+        }
+        return "qstash.content.\(SHA256Digest(hash.finalize()).hexadecimal(32))"
+    }
+}
+
+extension QStashMessage {
+    /// Writes a message as QStash shows one; nil for a job that is none.
+    static func json(_ job: Job) -> [UInt8]? {
+        guard let spec = job.storedSpec, spec.labels.contains(where: { $0.name == QStashDoor.label }) else {
+            return nil
+        }
+        func label(_ name: String) -> String? { spec.labels.first { $0.name == name }?.value }
+        let labels = spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
+        return JSONWriter.object { writer in
+            writer.member("messageId", job.id.description)
+            writer.member("url", "\(spec.request.url)")
+            writer.member("method", spec.request.method.rawValue)
+            writer.member("header", object: { write(spec.request, &$0) })
+            write(spec.request.body, &writer)
+            let attempts = spec.configuration.retry.maximumAttempts ?? standardRetries + 1
+            writer.member("maxRetries", attempts - 1)
+            writer.member("retryDelayExpression", retryDelay(spec.configuration.retry.backoff))
+            writer.member("notBefore", (spec.runAt ?? job.createdAt).microseconds / 1000)
+            writer.member("createdAt", job.createdAt.microseconds / 1000)
+            writer.member("callerIP", label(QStashDoor.labelOfCaller))
+            writer.member("queueName", label(QStashDoor.labelOfQueue))
+            writer.member("flowControlKey", label(QStashDoor.labelOfKey))
+            writer.member("label", labels.first)
+            if !labels.isEmpty {
+                writer.member("labels", array: { writer in labels.forEach { writer.value($0) } })
+            }
+        }
+    }
+
+    /// The fields that its client forwards, each with the list of its values.
+    private static func write(_ request: JobRequest, _ writer: inout JSONWriter) {
+        var values: [(name: String, values: [String])] = []
+        for field in request.headers where field.name.canonicalName != "upstash-caller-ip" {
+            let name = QStashFields.canonical(field.name.rawName)
+            if name == "User-Agent", field.value == "Upstash-QStash" { continue }
+            if let index = values.firstIndex(where: { $0.name == name }) {
+                values[index].values.append(field.value)
+            } else {
+                values.append((name, [field.value]))
+            }
+        }
+        for (name, values) in values {
+            writer.member(name, array: { writer in values.forEach { writer.value($0) } })
+        }
+    }
+
+    private static func write(_ body: JobBody?, _ writer: inout JSONWriter) {
+        switch body {
+        case .text(let text): writer.member("body", text)
+        case .base64(let bytes):
+            if let text = String(validating: bytes, as: UTF8.self) {
+                writer.member("body", text)
+            } else {
+                writer.member("bodyBase64", Data(bytes).base64EncodedString())
+            }
+        default: break
+        }
+    }
+}

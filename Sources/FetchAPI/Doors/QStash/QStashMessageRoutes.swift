@@ -1,0 +1,286 @@
+import FetchJobs
+import FetchRuntime
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Publishing, reading and cancelling messages.
+struct QStashMessageRoutes: Sendable {
+    static let maximumBody = 1 << 20
+    static let maximumBatchBody = 10 << 20
+    static let maximumBatch = 10_000
+    /// How many jobs one statement stores, and one reads.
+    private static let groupSize = 500
+    /// How many are read before others have their turn.
+    private static let turn = 20
+
+    let jobs: any JobStore
+    let keys: any KeyStore
+    let sessions: KnownSessions
+    let queues: QStashQueues
+    let proxies: TrustedProxies
+    let submitted: Counter
+
+    var routes: [Route] {
+        [
+            Route(.post, "/v2/publish/{destination}", tenant: publish).taking(.jobs),
+            Route(.post, "/v2/enqueue/{queue}/{destination}", tenant: enqueue).taking(.jobs),
+            Route(.post, "/v2/batch", tenant: batch).taking(.jobs),
+            Route(.get, "/v2/messages/{id}", tenant: get),
+            Route(.delete, "/v2/messages/{id}", tenant: cancel),
+            Route(.delete, "/v2/messages", tenant: cancelMany),
+        ]
+    }
+
+    // MARK: Publishing
+
+    private func publish(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        try await publish(call, to: call.parameter, queue: nil)
+    }
+
+    private func enqueue(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let queue = call.parameter.removingPercentEncoding ?? call.parameter
+        return try await publish(call, to: call.parameters.last ?? "", queue: queue)
+    }
+
+    private func publish(_ call: Call, to destination: String, queue: String?) async throws -> Response {
+        let query = RawQuery(call.request.uri.query)
+        let fields = QStashFields(call.headers.map { ($0.name.rawName, $0.value) }, query: query)
+        // What is not for the service is the destination's.
+        let rest = query.items.filter { !$0.name.hasPrefix("upstash-") && $0.name != "qstash_token" }.map(\.text)
+        let url = rest.isEmpty ? destination : "\(destination)?\(rest.joined(separator: "&"))"
+        let body = Array(try await call.body(upTo: Self.maximumBody).readableBytesView)
+        let message = try QStashMessage(to: url, fields, body: body, queue: queue, caller: caller(call))
+        guard let stored = try await store([message], by: try call.requireKey()).first else {
+            throw Problem(.internalError)
+        }
+        let answer = try stored.get()
+        return .json(status: answer.isDuplicate ? .accepted : .created) { answer.write(&$0) }
+    }
+
+    private func caller(_ call: Call) -> String? { call.client(through: proxies)?.description }
+
+    private struct Answer {
+        let id: Job.ID
+        let isDuplicate: Bool
+
+        func write(_ writer: inout JSONWriter) {
+            writer.member("messageId", id.description)
+            if isDuplicate { writer.member("deduplicated", true) }
+        }
+    }
+
+    /// Stores messages in their order.
+    ///
+    /// - Throws: When one of them may not be stored with the key; then none is.
+    private func store(_ messages: [QStashMessage], by owner: APIKey) async throws -> [Result<Answer, Problem>] {
+        var new: [NewJob] = []
+        for message in messages {
+            var spec = message.spec
+            try owner.bind(&spec)
+            new.append(try await sessions.job(spec, of: owner.tenant, idempotency: nil))
+        }
+        try await queues.settle(messages, by: owner)
+        var answers: [Result<Answer, Problem>] = []
+        for start in stride(from: 0, to: new.count, by: Self.groupSize) {
+            let group = Array(new[start..<min(start + Self.groupSize, new.count)])
+            let enqueued = try await keys.submitting(group, with: owner, jobs.enqueue)
+            answers += enqueued.map(answer)
+            answers += group.dropFirst(enqueued.count).map { _ in .failure(Problem.keyExhausted(owner)) }
+        }
+        return answers
+    }
+
+    private func answer(_ enqueued: Enqueued) -> Result<Answer, Problem> {
+        switch enqueued {
+        case .accepted(let id):
+            submitted.add()
+            return .success(Answer(id: id, isDuplicate: false))
+        case .duplicate(let first), .replayed(let first): return .success(Answer(id: first, isDuplicate: true))
+        case .queueFull(let quota): return .failure(Problem.queueFull(quota: quota))
+        case .conflict, .sessionInvalidated, .sessionFull, .groupClosed: return .failure(Problem(.internalError))
+        }
+    }
+
+    // MARK: Batches
+
+    private func batch(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let body = try await call.body(upTo: Self.maximumBatchBody)
+        guard case .array(let elements) = try JSONParser.parse(body.readableBytesView) else {
+            throw Problem(.invalidParameter, "A batch is a list of messages.")
+        }
+        guard elements.count <= Self.maximumBatch else {
+            throw Problem(.invalidParameter, "A batch may have \(Self.maximumBatch) messages.")
+        }
+        let caller = caller(call)
+        var messages: [QStashMessage] = []
+        for (index, element) in elements.enumerated() {
+            do { messages.append(try Self.message(element, from: caller)) } catch {
+                let problem = Problem(error)
+                throw Problem(.invalidParameter, "Message \(index): \(problem.detail ?? problem.code.title)")
+            }
+            // Others have their turn in between.
+            if index % Self.turn == Self.turn - 1 { await Task.yield() }
+        }
+        let answers = try await store(messages, by: try call.requireKey())
+        // Nothing was stored: the client is told by the status, as for a single message.
+        if let refusal = answers.first, case .failure(let problem) = refusal,
+            !answers.contains(where: { if case .success = $0 { true } else { false } })
+        {
+            throw problem
+        }
+        var writer = JSONWriter()
+        writer.array { writer in
+            for answer in answers {
+                writer.object { writer in
+                    switch answer {
+                    case .success(let answer): answer.write(&writer)
+                    case .failure(let problem): writer.member("error", problem.detail ?? problem.code.title)
+                    }
+                }
+            }
+        }
+        return .json(writer.bytes)
+    }
+
+    /// A message of a batch; members that are null are not there, as clients write them.
+    private static func message(_ json: JSONValue, from caller: String?) throws -> QStashMessage {
+        guard case .object(let members) = json else {
+            throw Problem(.invalidParameter, "A message of a batch is an object.")
+        }
+        let check = InputCheck()
+        let given = JSONValue.object(members.filter { $0.value != .null })
+        let object = JSONReader(given, check: check).object(of: ["destination", "headers", "body", "queue"])
+        let destination = object?.required("destination")?.string(maximumLength: 16_384)
+        let queue = object?["queue"]?.string(maximumLength: 128)
+        let body = object?["body"]?.text(maximumLength: maximumBody)
+        let fields = (object?["headers"]?.dictionary() ?? []).flatMap { name, reader in
+            if case .array(let values) = reader.value { return values.compactMap { $0.text.map { (name, $0) } } }
+            return reader.text().map { [(name, $0)] } ?? []
+        }
+        try check.finish()
+        return try QStashMessage(
+            to: destination ?? "", QStashFields(fields), body: Array((body ?? "").utf8), queue: queue, caller: caller)
+    }
+
+    // MARK: Reading and cancelling
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant),
+            let json = QStashMessage.json(job)
+        else { throw Self.notFound(call) }
+        return .json(json)
+    }
+
+    private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try await call.body(upTo: Self.maximumBody)
+        guard let id = Job.ID(call.parameter), try await cancel([id], of: tenant) == 1 else {
+            throw Self.notFound(call)
+        }
+        return .json(status: .accepted) { _ in }
+    }
+
+    private static func notFound(_ call: Call) -> Problem {
+        Problem(.notFound, "There is no message with this id that could be cancelled or read.")
+    }
+
+    /// - Returns: How many of them could still be cancelled.
+    private func cancel(_ ids: [Job.ID], of tenant: Tenant.ID) async throws -> Int {
+        var count = 0
+        for start in stride(from: 0, to: ids.count, by: Self.groupSize) {
+            let asked = Set(ids[start..<min(start + Self.groupSize, ids.count)])
+            let live = try await jobs.jobs([tenant: asked]).filter { job in
+                !job.state.isFinal && !job.isCancelling && QStashMessage.json(job) != nil
+            }
+            guard !live.isEmpty else { continue }
+            try await jobs.cancel(live.map(\.id), of: tenant, .plainly)
+            count += live.count
+        }
+        return count
+    }
+
+    private func cancelMany(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let order = try await CancelOrder(call)
+        let count =
+            if let ids = order.ids { try await cancel(ids.compactMap { Job.ID($0) }, of: tenant) } else {
+                try await cancel(order.filter, upTo: order.count, of: tenant)
+            }
+        return .json { $0.member("cancelled", count) }
+    }
+
+    private func cancel(_ filter: JobFilter, upTo limit: Int, of tenant: Tenant.ID) async throws -> Int {
+        var count = 0
+        for state in JobState.allCases where !state.isFinal {
+            var filter = filter
+            filter.state = state
+            var last: Job.ID?
+            while count < limit {
+                try Task.checkCancellation()
+                let size = min(Self.groupSize, limit - count)
+                let page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: size, after: last))
+                guard let end = page.last?.id else { break }
+                try await jobs.cancel(page.map(\.id), of: tenant, .plainly)
+                count += page.count
+                last = end
+                if page.count < size { break }
+            }
+        }
+        return count
+    }
+}
+
+/// Which messages are to be cancelled: by their ids, or by a filter; without either, all.
+private struct CancelOrder {
+    private static let maximumIDs = 10_000
+
+    private(set) var ids: [String]?
+    private(set) var filter = JobFilter()
+    private(set) var count = Int.max
+
+    private static let names: Set = [
+        "messageIds", "queueName", "url", "label", "flowControlKey", "callerIp", "callerIP", "fromDate", "toDate",
+        "count",
+    ]
+
+    init(_ call: Call) async throws {
+        let query = RawQuery(call.request.uri.query)
+        let body = try await call.body(upTo: QStashMessageRoutes.maximumBody)
+        let json = body.readableBytes == 0 ? .object([]) : try JSONParser.parse(body.readableBytesView)
+        let check = InputCheck()
+        guard let object = JSONReader(json, check: check).object(of: Self.names) else { throw Problem(.invalidInput) }
+        let given = object["messageIds"]?.array(maximum: Self.maximumIDs)?.compactMap { $0.string(maximumLength: 128) }
+        try check.finish()
+        for name in query.items.map(\.name) where !Self.names.contains(name) && name != "qstash_token" {
+            throw Problem(parameter: name, "is not a parameter that is known here")
+        }
+        let asked = query.values("messageIds").flatMap { $0.split(separator: ",").map(String.init) }
+        if given != nil || !asked.isEmpty { ids = (given ?? []) + asked }
+        guard ids?.count ?? 0 <= Self.maximumIDs else {
+            throw Problem(.invalidParameter, "messageIds has too many ids")
+        }
+        func text(_ name: String) -> String? { object[name]?.string(maximumLength: 16_384) ?? query.values(name).first }
+        func number(_ name: String) throws -> Int64? {
+            if let number = object[name]?.integer(in: 0...Int64.max / 1000) { return number }
+            guard let text = query.values(name).first else { return nil }
+            guard let number = Int64(text), (0...Int64.max / 1000).contains(number) else {
+                throw Problem(parameter: name, "must be a whole number")
+            }
+            return number
+        }
+        var labels = [JobSpec.Label(name: QStashDoor.label, value: "message")]
+        func add(_ label: String, _ value: String?) {
+            if let value { labels.append(JobSpec.Label(name: label, value: value)) }
+        }
+        add(QStashDoor.labelOfQueue, text("queueName"))
+        add(QStashDoor.labelOfKey, text("flowControlKey"))
+        add(QStashDoor.labelOfCaller, text("callerIp") ?? text("callerIP"))
+        if let url = text("url") { labels.append(QStashMessage.label(ofURL: url)) }
+        if let label = text("label") { add(QStashDoor.ownLabelPrefix + label, label) }
+        filter.labels = labels
+        filter.createdAfter = try number("fromDate").map { Timestamp(microseconds: $0 * 1000) }
+        filter.createdBefore = try number("toDate").map { Timestamp(microseconds: $0 * 1000) }
+        if let limit = try number("count") { count = Int(limit) }
+        try check.finish()
+    }
+}

@@ -1,0 +1,148 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// The requests of QStash, up to what arrives at a destination.
+@Suite(.timeLimit(.minutes(2)), .sharedService()) struct QStashTests {
+    private static let script = FileManager.default.currentDirectoryPath + "/Tests/QStash/client.py"
+
+    /// Publishes a message; its id.
+    private func publish(_ url: String, _ headers: [String: String] = [:], body: String = "x") async throws -> String {
+        let answer = try await send("publish/\(url)", headers, body: body)
+        return try #require(member(answer.json, "messageId", as: String.self), "\(answer.text)")
+    }
+
+    private func send(
+        _ path: String, _ headers: [String: String] = [:], body: String = "x"
+    ) async throws -> ServiceProcess.Answer {
+        var fields = HTTPFields()
+        for (name, value) in headers { fields[try #require(HTTPField.Name(name))] = value }
+        return try await SharedService.current.service.request(.post, "/v2/\(path)", body: body, headers: fields)
+    }
+
+    /// The standard output of the client's script.
+    private func run(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
+        let python = try #require(LoopbackServer.python("python"))
+        return try await onThread {
+            let program = try Program([python, Self.script] + arguments, readsOutput: true, readsErrors: true)
+            let (output, errors) = (program.output(), program.errors())
+            return (program.waitForEnd(), output, errors)
+        }
+    }
+
+    @Test func `the client of PyPI speaks to the service, and its receiver takes signatures by either key`()
+        async throws
+    {
+        let rig = try SharedService.current
+        // A tenant of its own, as the client cancels all messages.
+        let key = try await rig.place.key(tenant: "qstash")
+        let play = rig.stage.play(answer())
+        let client = try await run(rig.service.base, key, String(play.url().dropLast()))
+        try #require(client.status == 0, "\(client.errors)")
+        let told = try #require(try JSONSerialization.jsonObject(with: Data(client.output.utf8)) as? [String: Any])
+        // The first, the one of the queue, and the two of the batch.
+        try await until { play.requests.count >= 4 }
+        let request = try #require(play.requests.first { !$0.values("x-own").isEmpty })
+        #expect(request.values("upstash-message-id") == [member(told, "sent", as: String.self)].compactMap(\.self))
+        #expect(request.values("upstash-retried") == ["0"] && request.values("user-agent") == ["Upstash-QStash"])
+        #expect(request.values("upstash-caller-ip") == ["127.0.0.1"])
+        #expect(String(decoding: request.body, as: UTF8.self).contains("w\\u00f6rld"))
+        let signature = try #require(request.values("upstash-signature").first)
+        let keys = try #require(told["keys"] as? [String])
+        let url = play.url("ok?a=1&b=%20")
+        let body = String(decoding: request.body, as: UTF8.self)
+        func verdict(_ current: String, _ next: String, _ url: String, _ body: String) async throws -> Int32 {
+            try await run("verify", current, next, signature, url, body).status
+        }
+        #expect(try await verdict(keys[0], keys[1], url, body) == 0)
+        // What was signed before a rotation is told by the key before it alone.
+        #expect(try await verdict("sig_other", keys[0], url, body) == 0)
+        #expect(try await verdict(keys[1], "sig_other", url, body) != 0)
+        #expect(try await verdict(keys[0], keys[1], url + "&c", body) != 0)
+        #expect(try await verdict(keys[0], keys[1], url, body + " ") != 0)
+    }
+
+    @Test func `a message is retried until a status is 2xx, each time with its count and a signature of its own`()
+        async throws
+    {
+        let play = try SharedService.current.stage.play(
+            answer("500 Oops"), answer("302 Found", "Location: /"),
+            answer("429 Busy", "X-RateLimit-Reset-Tokens: 0.1s"),
+            answer("204 No Content"))
+        let id = try await publish(play.url(), ["Upstash-Retry-Delay": "1 + retried", "Upstash-Retries": "5"])
+        let job = try await SharedService.current.service.end(of: id)
+        #expect(member(job, "state") == "succeeded", "\(job)")
+        #expect(play.requests.map { $0.values("upstash-retried") } == [["0"], ["1"], ["2"], ["3"]])
+        #expect(Set(play.requests.flatMap { $0.values("upstash-signature") }).count == 4)
+        #expect(play.requests.allSatisfy { $0.line.hasPrefix("POST ") && $0.values("upstash-message-id") == [id] })
+    }
+
+    @Test func `status 489 with the field that says so is the end, and without it is not`() async throws {
+        let rig = try SharedService.current
+        let final = rig.stage.play(answer("489 No", "Upstash-NonRetryable-Error: true"))
+        let other = rig.stage.play(answer("489 No"))
+        let ids = try await [
+            publish(final.url(), ["Upstash-Retry-Delay": "1"]),
+            publish(other.url(), ["Upstash-Retry-Delay": "1", "Upstash-Retries": "1"]),
+        ]
+        for id in ids { #expect(member(try await rig.service.end(of: id), "state") == "failed") }
+        #expect(final.requests.count == 1 && other.requests.count == 2)
+    }
+
+    @Test func `a destination that is busy delays its message, and no other job of its host`() async throws {
+        let rig = try SharedService.current
+        let busy = rig.other.play(answer("503 Busy", "Retry-After: 3600"))
+        let id = try await publish(busy.url(), ["Upstash-Retry-Delay": "1"])
+        let waiting = try await rig.service.job(id) { member($0, "nextAttemptAt", as: String.self) != nil }
+        let next = try #require(member(waiting, "nextAttemptAt", as: String.self).flatMap { Timestamp(rfc3339: $0) })
+        #expect(next > Timestamp.now.advanced(by: .seconds(3000)))
+        let other = try await publish(rig.other.play(answer()).url())
+        #expect(member(try await rig.service.end(of: other), "state") == "succeeded")
+        #expect(try await rig.service.request(.delete, "/v2/messages/\(id)").status == 202)
+    }
+
+    @Test func `a queue delivers one message after the other, in their order, and the next waits for retries`()
+        async throws
+    {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("500 Oops"), answer())
+        var ids: [String] = []
+        for number in 1...4 {
+            let answer = try await send(
+                "enqueue/ordered/\(play.url(String(number)))", ["Upstash-Retry-Delay": "100"], body: "\(number)")
+            ids.append(try #require(member(answer.json, "messageId", as: String.self), "\(answer.text)"))
+        }
+        for id in ids { #expect(member(try await rig.service.end(of: id), "state") == "succeeded") }
+        #expect(play.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["1", "1", "2", "3", "4"])
+    }
+
+    @Test func `nothing of another tenant is seen, cancelled or signed alike`() async throws {
+        let rig = try SharedService.current
+        let id = try await publish("https://a.example/", ["Upstash-Delay": "1h", "Upstash-Deduplication-Id": "same"])
+        _ = try await send("enqueue/mine/https://a.example/", ["Upstash-Delay": "1h"])
+        let other = rig.service.speaking(with: try await rig.place.key(tenant: "other"))
+        #expect(try await other.request(.get, "/v2/messages/\(id)").status == 404)
+        #expect(try await other.request(.delete, "/v2/messages/\(id)").status == 404)
+        let asked = try await other.request(.delete, "/v2/messages", body: #"{"messageIds": ["\#(id)"]}"#)
+        #expect(member(asked.json, "cancelled") == 0, "\(asked.text)")
+        #expect(try await other.request(.get, "/v2/queues/mine").status == 404)
+        #expect(try await other.request(.get, "/v2/queues").text == "[]")
+        let theirs = try await other.request(
+            .post, "/v2/publish/https://a.example/?upstash-delay=1h&upstash-deduplication-id=same", body: "x")
+        #expect(theirs.status == 201 && member(theirs.json, "messageId") != id, "\(theirs.text)")
+        let keys = try await [
+            other.request(.get, "/v2/keys").text, rig.service.request(.get, "/v2/keys").text,
+        ]
+        #expect(keys[0] != keys[1] && !rig.service.logged.contains("sig_"))
+        #expect(try await rig.service.request(.delete, "/v2/messages/\(id)").status == 202)
+    }
+
+    @Test func `a destination that the guard keeps away from fails, and is never asked`() async throws {
+        let rig = try SharedService.current
+        let id = try await publish("http://10.0.0.1/", ["Upstash-Retries": "0"])
+        let job = try await rig.service.end(of: id)
+        #expect(member(job, "state") == "failed" && member(job, "error", "name") == "addressForbidden", "\(job)")
+    }
+}

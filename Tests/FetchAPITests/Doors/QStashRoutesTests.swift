@@ -1,0 +1,196 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+/// The requests of QStash on the routes alone, without deliveries.
+@Suite struct QStashRoutesTests {
+    private func fields(_ fields: KeyValuePairs<String, String>) throws -> HTTPFields {
+        var all = HTTPFields()
+        for (name, value) in fields { all.append(HTTPField(name: try #require(.init(name)), value: value)) }
+        return all
+    }
+
+    @Test(arguments: [
+        ("https://a.example/b?c=%20&d=+", "https://a.example/b?c=%20&d=+"),
+        ("http:/a.example/b", "http://a.example/b"), ("https:/a.example//b//", "https://a.example//b//"),
+        ("https%3A%2F%2Fa.example%2Fb", "https://a.example/b"), ("HTTP://A.example", "http://a.example/"),
+        ("https://a.example/?x=1&upstash-delay=1h&qstash_token=t&y", "https://a.example/?x=1&y"),
+        ("https://a.example/?upstash-method=PUT", "https://a.example/"),
+    ])
+    func `a destination is the rest of the path and what of the query is not for the service`(
+        _ written: String, _ url: String
+    ) async throws {
+        try await TestServer().test { call in
+            let answer = try await call(.post, "/v2/publish/\(written)", body: "x")
+            #expect(answer.status == .created, "\(answer.text)")
+            let id = try #require(answer.json?["messageId"]?.string)
+            #expect(try await call(.get, "/v2/messages/\(id)").json?["url"]?.string == url)
+        }
+    }
+
+    @Test(arguments: [
+        ("https://a.example/", ["Upstash-Retries": "100"], "Upstash-Retries"),
+        ("https://a.example/", ["Upstash-Retry-Delay": "pow(1)"], "Upstash-Retry-Delay"),
+        ("https://a.example/", ["Upstash-Delay": "soon"], "Upstash-Delay"),
+        ("https://a.example/", ["Upstash-Not-Before": "-1"], "Upstash-Not-Before"),
+        ("https://a.example/", ["Upstash-Timeout": "1x"], "Upstash-Timeout"),
+        ("https://a.example/", ["Upstash-Flow-Control-Key": "k"], "needs a parallelism or a rate"),
+        ("https://a.example/", ["Upstash-Flow-Control-Value": "rate=1"], "needs Upstash-Flow-Control-Key"),
+        (
+            "https://a.example/", ["Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": "rate=0"],
+            "/rate/jobs"
+        ),
+        (
+            "https://a.example/",
+            ["Upstash-Queue-Name": "q", "Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": "rate=1"],
+            "is not mapped"
+        ),
+        ("https://a.example/", ["Upstash-Queue-Name": "a/b"], "name of a queue"),
+        ("https://a.example/", ["Upstash-Method": "CONNECT"], "/request/method"),
+        ("https://a.example/", ["Upstash-Forward-Host": "b.example"], "headerForbidden"),
+        ("https://a.example/", ["Upstash-Callback": "https://b.example/"], "Upstash-Callback is not built"),
+        (
+            "https://a.example/", ["Upstash-Failure-Callback": "https://b.example/"],
+            "Upstash-Failure-Callback is not built"
+        ),
+        ("https://a.example/", ["Upstash-Redact-Fields": "body"], "Upstash-Redact-Fields is not built"),
+        ("https://a.example/", ["Upstash-Cron": "* * * * *"], "Upstash-Cron is not built"),
+        ("group", [:], "a URL group) is not built"), ("api/llm", [:], "is not mapped"),
+        ("ftp://a.example/", [:], "is not built"), ("https://a.example:99999/", [:], "/request/url"),
+        ("https://user@/", [:], "/request/url"),
+    ])
+    func `what breaks a rule or is not built is refused by an error that says so, and nothing is stored`(
+        _ destination: String, _ headers: [String: String], _ words: String
+    ) async throws {
+        let server = try await TestServer()
+        try await server.test { call in
+            var all = HTTPFields()
+            for (name, value) in headers { all[try #require(HTTPField.Name(name))] = value }
+            let answer = try await call(.post, "/v2/publish/\(destination)", headers: all, body: "x")
+            #expect(answer.status == .badRequest)
+            #expect(answer.json?["error"]?.string?.contains(words) == true, "\(answer.text)")
+            #expect(answer.headers[.contentType] == "application/json")
+            #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 0)
+            #expect(try await call(.get, "/v2/queues").text == "[]")
+        }
+    }
+
+    @Test(arguments: ["topics", "topics/a/endpoints", "schedules", "dlq", "logs", "events", "flowControl/k"])
+    func `a part of QStash that is not built says so`(_ path: String) async throws {
+        try await TestServer().test { call in
+            let answer = try await call(.get, "/v2/\(path)")
+            #expect(answer.status == .badRequest && answer.json?["error"]?.string?.hasSuffix("is not built") == true)
+            #expect(try await call(.get, "/v2/nothing").status == .notFound)
+        }
+    }
+
+    @Test func `a key may stand in the query, and every refusal has the form of QStash`() async throws {
+        let server = try await TestServer()
+        try await server.test { call in
+            let anonymous = call.with("")
+            let refused = try await anonymous(.post, "/v2/publish/https://a.example/", body: "x")
+            #expect(refused.status == .unauthorized && refused.json?["error"]?.string != nil, "\(refused.text)")
+            let uri = "/v2/publish/https://a.example/?qstash_token=\(server.token.revealed)"
+            let taken = try await anonymous(.post, uri, body: "x")
+            #expect(taken.status == .created, "\(taken.text)")
+            let id = try #require(taken.json?["messageId"]?.string)
+            let stored = try await call(.get, "/v1/jobs/\(id)").text
+            #expect(!stored.contains(server.token.revealed) && !stored.contains("qstash_token"))
+            // Nowhere else does a key stand in a query.
+            #expect(try await anonymous(.get, "/v1/jobs?qstash_token=\(server.token.revealed)").status == .unauthorized)
+            #expect(try await call(.put, "/v2/messages").json?["error"]?.string != nil)
+        }
+    }
+
+    @Test func `a client's fields are forwarded as it says, and never its key`() async throws {
+        try await TestServer().test { call in
+            let headers = try fields([
+                "Upstash-Header-Forward": "true", "X-Plain": "1", "Cookie": "a=b", "Upstash-Forward-X-Twice": "1",
+                "upstash-forward-x-twice": "2", "Content-Type": "text/csv",
+                "Upstash-Forward-Authorization": "Basic eDp5",
+            ])
+            let answer = try await call(
+                .post, "/v2/publish/https://a.example/?upstash-retries=7", headers: headers, body: "a,b")
+            let id = try #require(answer.json?["messageId"]?.string, "\(answer.text)")
+            let message = try await call(.get, "/v2/messages/\(id)")
+            let sent = message.json?["header"]
+            #expect(sent?["X-Plain"]?[0]?.string == "1" && sent?["X-Twice"]?.count == 2, "\(message.text)")
+            #expect(sent?["Content-Type"]?[0]?.string == "text/csv" && sent?["Cookie"] == nil)
+            // That of the destination is a secret; that of the service goes nowhere.
+            #expect(!message.text.contains("Bearer") && !message.text.contains("eDp5"))
+            #expect(message.json?["maxRetries"]?.integer == 7 && message.json?["body"]?.string == "a,b")
+        }
+    }
+
+    @Test func `a batch is stored as a whole or not at all`() async throws {
+        let server = try await TestServer()
+        try await server.test { call in
+            let good =
+                #"{"destination": "https://a.example/", "headers": {"Upstash-Delay": "1h"}, "body": "1", "queue": null}"#
+            let bad = #"{"destination": "https://a.example/", "headers": {"Upstash-Delay": "x"}}"#
+            let refused = try await call(.post, "/v2/batch", body: "[\(good), \(bad)]")
+            #expect(refused.status == .badRequest, "\(refused.text)")
+            #expect(refused.json?["error"]?.string?.hasPrefix("Message 1: Upstash-Delay") == true)
+            #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 0)
+            let list = Array(repeating: good, count: 1001).joined(separator: ",")
+            #expect(try await call(.post, "/v2/batch", body: "[\(list)]").json?.count == 1001)
+            let many = Array(repeating: "0", count: QStashMessageRoutes.maximumBatch + 1).joined(separator: ",")
+            #expect(try await call(.post, "/v2/batch", body: "[\(many)]").status == .badRequest)
+            #expect(try await call(.delete, "/v2/messages?count=3").json?["cancelled"]?.integer == 3)
+            #expect(try await call(.delete, "/v2/messages").json?["cancelled"]?.integer == 998)
+        }
+    }
+
+    @Test func `messages are cancelled by a filter, and jobs that are none stay`() async throws {
+        let server = try await TestServer()
+        let job = try await server.queueJob()
+        try await server.test { call in
+            func publish(_ url: String, _ label: String) async throws -> String {
+                let headers = try fields(["Upstash-Delay": "1h", "Upstash-Label": label])
+                let answer = try await call(.post, "/v2/publish/\(url)", headers: headers, body: "x")
+                return try #require(answer.json?["messageId"]?.string)
+            }
+            _ = try await publish("https://a.example/1", "red,blue")
+            _ = try await publish("https://a.example/2", "blue")
+            let last = try await publish("https://a.example/3", "")
+            func cancelled(_ body: String) async throws -> Int64? {
+                try await call(.delete, "/v2/messages", body: body).json?["cancelled"]?.integer
+            }
+            #expect(try await cancelled(#"{"label": "red"}"#) == 1)
+            #expect(try await cancelled(#"{"url": "https://a.example/2"}"#) == 1)
+            #expect(try await cancelled(#"{"messageIds": ["\#(last)", "\#(job)", "nonsense"]}"#) == 1)
+            #expect(try await cancelled("{}") == 0)
+            #expect(try await call(.delete, "/v2/messages", body: #"{"colour": 1}"#).status == .badRequest)
+            #expect(try await call(.get, "/v1/jobs/\(job)").json?["state"]?.string == "queued")
+            #expect(try await call(.get, "/v2/messages/\(job)").status == .notFound)
+            #expect(try await call(.delete, "/v2/messages/\(job)").status == .notFound)
+        }
+    }
+
+    @Test func `a key that may not set limits neither makes a queue nor changes a flow, and uses those there are`()
+        async throws
+    {
+        let server = try await TestServer()
+        let (_, token) = try await server.keys.create(name: "writer", tenant: "test", scopes: [.writeJobs])
+        try await server.test { call in
+            let writer = call.with("Bearer \(token.revealed)")
+            let uri = "/v2/enqueue/emails/https://a.example/"
+            #expect(try await writer(.post, uri, body: "x").status == .forbidden)
+            #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 0)
+            #expect(try await call(.post, "/v2/queues", body: #"{"queueName": "emails"}"#).status == .ok)
+            #expect(try await writer(.post, uri, body: "x").status == .created)
+            let flow = try fields(["Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": "rate=5, period=7d"])
+            let publish = "/v2/publish/https://a.example/"
+            #expect(try await writer(.post, publish, headers: flow, body: "x").status == .forbidden)
+            #expect(try await call(.post, publish, headers: flow, body: "x").status == .created)
+            #expect(try await writer(.post, publish, headers: flow, body: "x").status == .created)
+            let limits = try await call(.get, "/v1/flows/qstash.key.k").json?["rate"]
+            #expect(limits?["jobs"]?.integer == 5 && limits?["period"]?.integer == 604_800)
+            #expect(try await writer(.get, "/v2/keys").status == .forbidden)
+        }
+    }
+}
