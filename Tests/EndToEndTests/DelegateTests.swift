@@ -405,6 +405,7 @@ private func redirecting() async throws -> LoopbackServer {
         var testDescription: String { fault }
     }
 
+    // Proves: SEC-35.
     @Test(arguments: [
         WrongReply(text: reply("hush {"), fault: "is not JSON"),
         WrongReply(text: reply(#"{"answer": "allow"}"#), fault: "no answer"),

@@ -117,4 +117,26 @@ struct GuardTests {
         }
         #expect(scene.names.asked == [])
     }
+
+    // Proves: SEC-35.
+    @Test func `the endpoint of a webhook is judged when a message leaves, as it was when it was made`() async throws {
+        let scene = try await Scene()
+        scene.names.say([[10, 0, 0, 5]])
+        try await ServiceProcess.with(allowing: [], in: scene.network) { service in
+            let url = "https://hook.example:\(scene.origin.port)/hook"
+            let made = try await service.request(.post, "/v1/webhooks/endpoints", body: #"{"url": "\#(url)"}"#)
+            let endpoint = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            #expect(scene.names.asked == [], "a name is not looked up before something is sent to it")
+            let sent = try await service.request(.post, "/v1/webhooks/endpoints/\(endpoint)/test")
+            let delivery = try #require(member(sent.json, "id", as: String.self), "\(sent.text)")
+            var tried: [String: Any] = [:]
+            try await until {
+                tried = try await service.request(.get, "/v1/webhooks/deliveries/\(delivery)").json
+                return tried["attempts"].count ?? 0 > 0
+            }
+            #expect(member(tried, "attempts", "0", "error") == "addressForbidden", "\(tried)")
+            #expect(scene.names.asked.contains("hook.example"))
+            #expect(scene.dialled(besides: service) == [])
+        }
+    }
 }

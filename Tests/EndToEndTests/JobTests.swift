@@ -187,6 +187,28 @@ import Testing
         }
     }
 
+    // Proves: SEC-42.
+    @Test func `tenants that submit under one key have a job each`() async throws {
+        let origin = try await LoopbackServer.nginx(files: ["a": Data()])
+        try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
+            let keys = [try await place.key(), try await place.key(tenant: "other")]
+            let service = try await ServiceProcess.start(place, key: keys[0])
+            let headers: HTTPFields = [.idempotencyKey: "\"once\""]
+            var ids: Set<String> = []
+            // The second tenant's body is another one: under a key of its own that is refused, under another's it is not.
+            for (number, key) in keys.enumerated() {
+                let body = #"{"request": {"url": "\#(origin.url("/a"))?\#(number)"}}"#
+                for _ in 0..<2 {
+                    let answer = try await service.request(
+                        .post, "/v1/jobs", body: body, headers: headers, key: key)
+                    ids.insert(try #require(member(answer.json, "id", as: String.self), "\(answer.text)"))
+                }
+                #expect(ids.count == number + 1)
+            }
+            #expect(try await service.stop() == 0)
+        }
+    }
+
     @Test func `a batch answers each line in its place`() async throws {
         let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

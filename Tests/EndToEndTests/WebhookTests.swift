@@ -200,9 +200,71 @@ import Testing
     }
 
     // Proves: SEC-35.
+    @Test func `a receiver that redirects or never ends is given up, and messages have connections of their own`()
+        async throws
+    {
+        let receiver = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                _ = try connection.receive(length)
+                switch head.split(separator: " ")[1] {
+                case "/moved":
+                    try connection.send("HTTP/1.1 307 Go\r\nLocation: /landed\r\nContent-Length: 0\r\n\r\n")
+                case "/endless":
+                    try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n")
+                    try connection.send(String(repeating: "x", count: 80_000))
+                case "/slow":
+                    // A line now and then is no answer either.
+                    try connection.send("HTTP/1.1 200 OK\r\n")
+                    for _ in 0..<60 {
+                        try connection.send("X-More: to come\r\n")
+                        Thread.sleep(forTimeInterval: 1)
+                    }
+                    return
+                default: try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                }
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(receiver.port)"]) { service in
+            func delivery(to path: String) async throws -> String {
+                let body = #"{"url": "\#(receiver.url(path))"}"#
+                let made = try await service.request(.post, "/v1/webhooks/endpoints", body: body)
+                let endpoint = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+                let sent = try await service.request(.post, "/v1/webhooks/endpoints/\(endpoint)/test")
+                return try #require(member(sent.json, "id", as: String.self), "\(sent.text)")
+            }
+            func attempt(_ delivery: String) async throws -> [String: Any] {
+                var attempt: [String: Any]?
+                try await until {
+                    let json = try await service.request(.get, "/v1/webhooks/deliveries/\(delivery)").json
+                    attempt = member(json, "attempts", "0")
+                    return attempt != nil
+                }
+                return try #require(attempt)
+            }
+            _ = try await service.fetch(receiver.url("/job"))
+            let deliveries = try await (delivery(to: "/moved"), delivery(to: "/endless"), delivery(to: "/slow"))
+            let moved = try await attempt(deliveries.0)
+            #expect(member(moved, "response", "status") == 307, "\(moved)")
+            let endless = try await attempt(deliveries.1)
+            #expect(member(endless, "response", "status") == 200, "\(endless)")
+            #expect(member(endless, "response", "body", "isCut") == true, "\(endless)")
+            let slow = try await attempt(deliveries.2)
+            #expect(member(slow, "error") == "timedOut", "\(slow)")
+            #expect(try #require(member(slow, "duration", as: Double.self)) >= 15)
+        }
+        let received = receiver.connections.map { String(decoding: $0.received, as: UTF8.self) }
+        #expect(!received.contains { $0.contains("/landed") })
+        #expect(received.contains { $0.contains("GET /job ") } && received.contains { $0.contains("POST /moved ") })
+        #expect(!received.contains { $0.contains("GET ") && $0.contains("POST ") })
+    }
+
+    // Proves: SEC-35.
     @Test func `an endpoint that may not be reached is refused when it is made`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
-            for url in ["https://10.0.0.1/hook", "http://receiver.example/hook"] {
+            for url in [
+                "https://10.0.0.1/hook", "http://receiver.example/hook", "https://u:p@receiver.example/hook",
+            ] {
                 let answer = try await service.request(.post, "/v1/webhooks/endpoints", body: #"{"url": "\#(url)"}"#)
                 #expect(answer.status == 422)
                 #expect(member(answer.json, "errors", "0", "pointer") == "/url")

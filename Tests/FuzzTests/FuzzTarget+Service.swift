@@ -17,6 +17,10 @@ extension FuzzTarget {
         case .query: Self.query(text)
         case .token: Self.token(text)
         case .curl: Self.curl(text)
+        case .serviceJSON: Self.serviceJSON(bytes)
+        case .waitExpression: Self.waitExpression(text)
+        case .traceContext: Self.traceContext(text)
+        case .provider: Self.provider(text)
         default: preconditionFailure("\(self) is read elsewhere")
         }
     }
@@ -24,11 +28,29 @@ extension FuzzTarget {
     /// Any JSON is a job, another body, or a list of errors; as a patch it applies to itself.
     private static func jobJSON(_ bytes: [UInt8]) {
         guard let json = try? JSONParser.parse(bytes) else { return }
-        let attempts = [
+        expectViolations(of: [
             { _ = try JobSpec(json: json) }, { _ = try ScheduleSpec(json: json) }, { _ = try SessionSpec(json: json) },
             { _ = try JobChange(json: json) }, { _ = try RegisteredProtocolSpec(json: json) },
             { _ = try ProtocolReply(envelope: json, to: try Request("archive://shelf/7"), followedBy: nil) },
-        ]
+        ])
+        _ = json.merging(json)
+    }
+
+    /// Any JSON is what a client stores beside jobs, or a list of errors.
+    private static func serviceJSON(_ bytes: [UInt8]) {
+        guard let json = try? JSONParser.parse(bytes) else { return }
+        expectViolations(of: [
+            { _ = try APIKeySpec(json: json) }, { _ = try CookieSubmission(json: json) },
+            { _ = try CookieReading(json: json) }, { _ = try CacheSubmission(json: json) },
+            { _ = try CredentialSubmission(json: json) }, { _ = try JobGroupSpec(json: json) },
+            { _ = try WebhookEndpointSpec(json: json) }, { _ = try WebhookEndpointPatch(json: json) },
+            { _ = try SecretRotation(json: json) }, { _ = try DeliveryReplay(json: json) },
+            { _ = try TenantChange(json: json) },
+        ])
+    }
+
+    /// Each reads its JSON, or says what is wrong with it.
+    private static func expectViolations(of attempts: [() throws -> Void]) {
         for attempt in attempts {
             do { try attempt() } catch let input as InvalidInput {
                 precondition((1...InvalidInput.maximumViolations).contains(input.violations.count))
@@ -36,7 +58,6 @@ extension FuzzTarget {
                 preconditionFailure("\(error)")
             }
         }
-        _ = json.merging(json)
     }
 
     private static func cursor(_ text: String) {
@@ -88,5 +109,30 @@ extension FuzzTarget {
     private static func query(_ text: String) {
         guard let query = try? Query(text) else { return }
         precondition(Set(query.names).count == query.names.count)
+    }
+
+    /// A formula reads as itself, and has a value for every attempt.
+    private static func waitExpression(_ text: String) {
+        guard let formula = try? WaitExpression(text) else { return }
+        precondition((try? WaitExpression(formula.text)) == formula)
+        for retried in [0, 1, 1000] { _ = formula.value(retried: retried) }
+    }
+
+    /// The first line is `traceparent`, the others are `tracestate`; what is passed on is read as the same.
+    private static func traceContext(_ text: String) {
+        let lines = text.split(separator: "\n", maxSplits: 8, omittingEmptySubsequences: false).map(String.init)
+        guard let context = TraceContext(parent: lines[0], states: Array(lines.dropFirst())) else { return }
+        var fields = HTTPFields()
+        context.write(to: &fields)
+        precondition(TraceContext(fields) == context)
+    }
+
+    /// What an identity provider says of itself, and the query that a browser brings back from it.
+    private static func provider(_ text: String) {
+        let issuer = "https://issuer.example"
+        let metadata = try? ProviderMetadata(Array(text.utf8), of: issuer)
+        if let answer = OpenIDAnswer(text), let metadata { _ = answer.isOf(issuer, metadata) }
+        _ = OpenIDAnswer.error(text)
+        if let url = IssuerURL(text) { precondition(IssuerURL("\(url)") == url) }
     }
 }

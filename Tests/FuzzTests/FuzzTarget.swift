@@ -39,11 +39,17 @@ enum FuzzTarget: String, CaseIterable {
     case query
     case token
     case curl
+    case serviceJSON
+    case waitExpression
+    case traceContext
+    case provider
 
     func run(_ bytes: [UInt8]) {
         switch self {
         case .targetGuard, .headerFields, .contentRange, .dates, .keys, .digestFields: runOnFields(bytes)
-        case .jobJSON, .cursor, .cron, .rateLimit, .query, .token, .curl: runOnService(bytes)
+        case .jobJSON, .cursor, .cron, .rateLimit, .query, .token, .curl, .serviceJSON, .waitExpression, .traceContext,
+            .provider:
+            runOnService(bytes)
         default: runOnAnswer(bytes)
         }
     }

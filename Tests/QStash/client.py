@@ -35,7 +35,8 @@ def speak(base, token, origin):
     assert message.headers["X-Own"] == ["1"] and message.headers["Content-Type"] == ["application/json"], message
     assert message.label == "first" and message.flow_control.key == "k", message
 
-    plain = client.message.publish(url=f"{origin}/plain", body=b"\xff\x00", method="PUT", delay="1h", retry_delay="1000 * pow(2, retried)")
+    plain = client.message.publish(
+        url=f"{origin}/plain", body=b"\xff\x00", method="PUT", delay="1h", retry_delay="1000 * pow(2, retried)")
     message = client.message.get(plain.message_id)
     assert message.body_base64 == "/wA=" and message.retry_delay_expression == "1000 * pow(2, retried)", message
     assert message.not_before - message.created_at > 3500_000, message
@@ -45,7 +46,8 @@ def speak(base, token, origin):
     twice = [client.message.publish(url=f"{origin}/twice", deduplication_id="d", delay=3600) for _ in range(2)]
     assert [one.deduplicated for one in twice] == [False, True], twice
     assert twice[0].message_id == twice[1].message_id, twice
-    alike = [client.message.publish(url=f"{origin}/alike", body="x", content_based_deduplication=True, delay=3600) for _ in range(2)]
+    alike = [client.message.publish(url=f"{origin}/alike", body="x", content_based_deduplication=True, delay=3600)
+             for _ in range(2)]
     assert alike[0].message_id == alike[1].message_id and alike[1].deduplicated, alike
     assert client.message.cancel_many([one.message_id for one in twice + alike]) == 2
 

@@ -23,7 +23,7 @@ extension APIKeySpec {
     ///
     /// A job of a key that is bound to hosts loads from these alone: redirects lead to hosts that
     /// `redirects.allowedHosts` names, which is set where the job leaves it out, and nothing else of the job can lead
-    /// to another host.
+    /// to another host; its messages go there too, or to endpoints that the tenant has made.
     ///
     /// - Returns: The rules that it breaks.
     package func bind(_ job: inout JobSpec) -> [Violation] {
@@ -45,6 +45,9 @@ extension APIKeySpec {
         }
         if job.configuration.delegate != .init() {
             refuse("/configuration/delegate", "cannot be set with a key that is bound to hosts")
+        }
+        if let url = job.webhook?.url, !covers(url) {
+            refuse("/webhook/url", "must be of a host that the key is bound to: \(names)")
         }
         if let allowed = job.configuration.redirects.allowedHosts {
             for host in allowed.sorted() where !hosts.contains(where: { $0.coversEveryPort(of: host) }) {

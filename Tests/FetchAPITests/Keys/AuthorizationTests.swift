@@ -191,6 +191,8 @@ import Testing
             #"{"request": "http://a.example/", "configuration": {"delegate": {"via": "api", "questions": ["willPerformHTTPRedirection"]}}}"#,
             "/configuration/delegate"
         ),
+        (#"{"request": "http://a.example/", "webhook": {"url": "https://c.example/"}}"#, "/webhook/url"),
+        (#"{"request": "http://a.example/", "webhook": {"url": "https://x.b.example/"}}"#, nil),
     ])
     func `a job of a key that is bound to hosts loads from these alone`(_ body: String, _ pointer: String?) async throws
     {

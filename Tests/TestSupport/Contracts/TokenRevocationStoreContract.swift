@@ -10,7 +10,8 @@ package enum TokenRevocationStoreContract {
         Clause("a token is revoked by its id, until that is taken back") { store in
             let before = try await store.isRevoked(token("a"))
             let revocation = try await store.revoke(.token("a"))
-            var differences = compare("before", before, false)
+            var differences =
+                compare("before", before, false)
                 + compare("revoked", try await store.isRevoked(token("a")), true)
             for other in [token("b"), token(nil), token("A"), token("a ")] {
                 differences += compare("\(other)", try await store.isRevoked(other), false)
