@@ -110,11 +110,12 @@ import Testing
         try await TestServer().test { call in
             let headers = try fields([
                 "Upstash-Header-Forward": "true", "X-Plain": "1", "Cookie": "a=b", "Upstash-Forward-X-Twice": "1",
-                "upstash-forward-x-twice": "2", "Content-Type": "text/csv",
+                "Content-Type": "text/csv",
                 "Upstash-Forward-Authorization": "Basic eDp5",
             ])
             let answer = try await call(
-                .post, "/v2/publish/https://a.example/?upstash-retries=7", headers: headers, body: "a,b")
+                .post, "/v2/publish/https://a.example/?upstash-retries=7&upstash-forward-x-twice=2", headers: headers,
+                body: "a,b")
             let id = try #require(answer.json?["messageId"]?.string, "\(answer.text)")
             let message = try await call(.get, "/v2/messages/\(id)")
             let sent = message.json?["header"]

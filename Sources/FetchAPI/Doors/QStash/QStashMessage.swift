@@ -13,6 +13,7 @@ struct QStashMessage {
     /// e^2.5 seconds, as many times as there were attempts: 12 s, 2m28, 30m8, 6h7, 24 h.
     private static let growth = 12.1825
     private static let longestWait = 86_400.0
+    private static let longestLife = 31_536_000.0
 
     let spec: JobSpec
     /// The queue that it waits in, whose flow is ``JobSpec/flow``.
@@ -176,10 +177,12 @@ struct QStashMessage {
             JSONMember("cache", .object([JSONMember("storagePolicy", .string("notAllowed"))])),
             JSONMember("retry", .object(retry)),
         ]
+        // All attempts together may take as long as their waits do, which is longer than jobs have by default.
+        var timeouts = [JSONMember("timeoutIntervalForResource", .number(JSONNumber(longestLife)))]
         if let timeout = try fields.duration("timeout") {
-            let member = JSONMember("timeoutIntervalForRequest", .number(JSONNumber(timeout.seconds)))
-            configuration.append(JSONMember("timeouts", .object([member])))
+            timeouts.append(JSONMember("timeoutIntervalForRequest", .number(JSONNumber(timeout.seconds))))
         }
+        configuration.append(JSONMember("timeouts", .object(timeouts)))
         return .object(configuration)
     }
 

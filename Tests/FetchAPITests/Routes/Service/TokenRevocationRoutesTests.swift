@@ -46,7 +46,7 @@ import Testing
 
     @Test(arguments: [
         ("{}", ""), (#"{"jti": "a", "sub": "b"}"#, ""), (#"{"jti": ""}"#, "/jti"), (#"{"sub": 7}"#, "/sub"),
-        (#"{"sub": "a\u0000"}"#, "/sub"), (#"{"token": "a"}"#, "/token"),
+        (#"{"token": "a"}"#, "/token"),
     ])
     func `what breaks a rule revokes nothing`(_ body: String, _ pointer: String) async throws {
         try await test { call async throws in
