@@ -53,6 +53,11 @@ import Yams
         let asking = try await service.submit(origin.url("/asked"), asking: #"["didReceiveResponse"]"#)
         ids["/v1/jobs"] = asking
         ids["/v1/questions"] = try #require(member(try await service.question(of: asking), "id"))
+        let message = try await service.request(
+            .post, "/v2/publish/\(origin.url("/later"))?upstash-delay=1h", body: "later")
+        ids["/v2/messages"] = try #require(member(message.json, "messageId"), "\(message.text)")
+        let queue = try await service.request(.post, "/v2/queues", body: #"{"queueName": "q"}"#)
+        try #require(queue.status == 200, "\(queue.text)")
         for (path, body) in [("/v1/hosts/127.0.0.1", #"{"parallelism": 5}"#), ("/v1/flows/f", #"{"parallelism": 5}"#)] {
             let answer = try await service.request(.put, path, body: body)
             try #require(answer.status < 300, "\(answer.text)")
@@ -104,12 +109,15 @@ import Yams
             let before = try await rows(of: 1, place.database)
             var asked = 0
             for (path, item) in try #require(paths).sorted(by: { $0.key < $1.key }) {
-                guard path.contains("{"), !path.hasPrefix("/v1/admin/"), !path.hasPrefix("/docs/") else { continue }
-                // Hosts and flows are named by what tenants call them: the other one has its own.
-                let isName = path.hasPrefix("/v1/hosts/") || path.hasPrefix("/v1/flows/")
+                guard path.contains("{"), !path.hasPrefix("/v1/admin/"), !path.hasPrefix("/docs/"),
+                    !path.contains("{destination}")
+                else { continue }
                 let kind = String(path.prefix { $0 != "{" }.dropLast())
-                let id = isName ? (path.hasPrefix("/v1/hosts/") ? "127.0.0.1" : "f") : ids[kind]
-                let place = path.replacing(/\{(id|host|key)\}/, with: try #require(id, "no object of \(kind)"))
+                // These are named by what tenants call them: the other one has its own.
+                let name = ["/v1/hosts": "127.0.0.1", "/v1/flows": "f", "/v2/queues": "q"][kind]
+                let isName = name != nil
+                let id = try #require(name ?? ids[kind], "no object of \(kind)")
+                let place = path.replacing(/\{(id|host|key|queue)\}/, with: id)
                     .replacing("{question}", with: ids["/v1/questions"] ?? "")
                 for method in (item as? [String: Any] ?? [:]).keys where method != "parameters" {
                     let name = "\(method.uppercased()) \(path)"
