@@ -128,7 +128,9 @@ package struct PostgresJobStore: JobStore {
                         t.delivery_id, q.flow
                 ), told AS (
                     UPDATE queue q
-                    SET cancelling = true, keeps_partial = \(manner == .keepingPartial)
+                    -- A row that has moved since the statement began is judged twice, first as it was; no row waits and is
+                    -- being cancelled.
+                    SET cancelling = q.node_id IS NOT NULL, keeps_partial = \(manner == .keepingPartial)
                     FROM target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NOT NULL
                     RETURNING q.job_id

@@ -173,6 +173,34 @@ import Testing
         }
     }
 
+    @Test func `a job that is claimed while it is cancelled is being cancelled`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = fixture.store()
+            let job = try NewJob.make()
+            _ = try await store.enqueue([job])
+            let claim: Query = """
+                UPDATE queue SET node_id = \(fixture.nodes[0]), claimed_at = now(), claim = claim + 1
+                """
+            try await fixture.database.during([claim]) {
+                _ = try await store.cancel([job.id], of: job.tenant, .plainly)
+            }
+            #expect(try await fixture.count("queue WHERE cancelling AND node_id IS NOT NULL") == 1)
+        }
+    }
+
+    @Test func `a job that goes back to the queue while it is cancelled is final`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = fixture.store()
+            let job = try await Self.claimed(1, fixture)[0]
+            try await fixture.database.during(["UPDATE queue SET node_id = NULL, claimed_at = NULL, scheduled = true"])
+            {
+                _ = try await store.cancel([job.id], of: job.tenant, .plainly)
+            }
+            #expect(try await store.job(job.id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await fixture.count("queue") == 0)
+        }
+    }
+
     // MARK: Claim
 
     /// Runs a claim of node 0 that sees the queue, and locks nothing of it before it has been changed.
