@@ -41,7 +41,7 @@ import Testing
                     headers: [.contentType: "application/x-ndjson"])
                 try #require(answer.status == 200, "\(answer.text)")
             }
-            try await until {
+            try await until(within: .seconds(180)) {
                 try await service.request(.get, "/metrics").text
                     .contains("fetchd_jobs_finished_total{state=\"failed\"} 10000\n")
             }

@@ -90,6 +90,11 @@ import Testing
             let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
             let job = try await service.job(id) { member($0, "state") == "succeeded" }
             let message = try await receiver.next()
+            // Its attempt is over when the service has the receiver's answer, not when the receiver has the message.
+            try await until {
+                let deliveries = try await service.request(.get, "/v1/webhooks/deliveries?job=\(id)")
+                return member(deliveries.json, "data", "0", "state") == "delivered"
+            }
             #expect(try await service.stop() == 0, "\(service.logged)")
 
             let collected = try await Collected(from: collector)
