@@ -76,9 +76,12 @@ package struct Pruner: Service {
 
     /// Each alone: a failed step is tried again with the next round, and keeps nothing else from being done.
     private func prune(_ what: String, _ body: () async throws(StoreError) -> Void) async {
+        guard !Task.isCancelled else { return }
         do throws(StoreError) {
             try await body()
         } catch {
+            // What the end of the node interrupts has not failed.
+            guard !Task.isCancelled else { return }
             failures.count(.pruning)
             logger.warning("tidying failed", metadata: ["pruning.step": "\(what)", "error": "\(error)"])
         }

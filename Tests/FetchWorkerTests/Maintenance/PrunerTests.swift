@@ -79,6 +79,33 @@ import Testing
         }
     }
 
+    /// The first removal lasts until its task is cancelled, which it fails for.
+    private final class EndlessRows: ExpiredRowStore {
+        let count = Progress()
+
+        func remove(_ expiredRow: ExpiredRow, keeping retention: Retention) async throws(StoreError) -> Int {
+            count.add(1)
+            do { try await Task.sleep(for: .seconds(3600)) } catch { throw StoreError(.failed, "\(error)") }
+            return 0
+        }
+    }
+
+    @Test func `a step that the end of the node interrupts has not failed, and none comes after it`() async throws {
+        let directory = try TemporaryDirectory()
+        let rows = EndlessRows()
+        let pruner = Pruner(
+            expiredRows: rows, retention: Retention(), blobs: blobs,
+            catalog: MemoryBlobCatalog(jobs: MemoryJobStore()),
+            area: try await FileDownloadArea(directory: directory.path), uploads: MemoryUploadArea(),
+            metrics: metrics, logger: .silent, clock: clock.clock)
+        let run = Task { try await pruner.run() }
+        try await until { rows.count.value == 1 }
+        run.cancel()
+        try await run.value
+        #expect(rows.count.value == 1)
+        #expect(!metrics.text.contains("\nfetchd_upkeep_failures_total{step=\"pruning\"} 1\n"))
+    }
+
     @Test func `what fails keeps nothing else from being removed, and is tried again with the next round`() async throws
     {
         let rows = Rows([.idempotencyKeys: 10, .flowBlocks: 10], failing: [.idempotencyKeys])
