@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    @Test func `services are called by their types, not described with what they hold`() async throws {
+        let settings = ["LOG_FORMAT": "json", "LOG_LEVEL": "trace"]
+        try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            #expect(try await service.stop() == 0, "\(service.logged)")
+            let names = try Self.lines(of: service.logged).compactMap { $0["sl-service"] }
+            #expect(Set(names).isSuperset(of: ["NodeService", "Dispatcher"]), "\(names)")
+            #expect(names.allSatisfy { $0.allSatisfy { $0.isLetter || "<>.".contains($0) } }, "\(names)")
+        }
+    }
+
     @Test func `ten thousand jobs that fail alike are few lines, and none is lost from the count`() async throws {
         try await ServiceProcess.Place.with(allowing: [], settings: ["LOG_FORMAT": "json"]) { place in
             let service = try await ServiceProcess.start(place, key: try await place.key())

@@ -44,7 +44,7 @@ struct DatabaseServeCommand: AsyncParsableCommand {
         let logger = ProgramLog.standardError(nil).logger(.info)
         let cluster = try await PrivateCluster(configuration, loop: EventLoop(name: "postgres"), logger: logger)
         let services: [any Service] = [cluster, Announcement(cluster: cluster)]
-        try await ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
+        try await ServiceGroup(named: services, stopsAtSignals: true, logger: logger).run()
     }
 
     /// Prints where the database is, each time this process starts it or finds it.

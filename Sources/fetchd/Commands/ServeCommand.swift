@@ -42,18 +42,18 @@ struct ServeCommand: AsyncParsableCommand {
             let metrics = MetricsRegistry()
             let database = try await Database(settings, metrics: metrics, logger: logger)
             // The first to start is the last to stop.
-            var services = [ServiceGroupConfiguration.ServiceConfiguration(service: SuppressedLines(log: log))]
+            var services = [ServiceGroupConfiguration.ServiceConfiguration(named: SuppressedLines(log: log))]
             if let cluster = database.cluster {
-                services.append(.init(service: cluster, failureTerminationBehavior: .gracefullyShutdownGroup))
+                services.append(.init(named: cluster, failureTerminationBehavior: .gracefullyShutdownGroup))
             }
             services.append(
                 .init(
-                    service: NodeService(settings: settings, database: database, metrics: metrics, logger: logger),
+                    named: NodeService(settings: settings, database: database, metrics: metrics, logger: logger),
                     successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup
                 )
             )
-            var configuration = ServiceGroupConfiguration(services: services, logger: logger.ofServiceGroup)
+            var configuration = ServiceGroupConfiguration(services: services, logger: logger)
             configuration.gracefulShutdownSignals = [.sigterm, .sigint]
             try await ServiceGroup(configuration: configuration).run()
         }

@@ -119,11 +119,4 @@ extension Logger {
         logger[metadataKey: key] = "\(value)"
         return logger
     }
-
-    /// For groups of services, which below this level log their services with all that these hold, secrets too.
-    var ofServiceGroup: Logger {
-        var logger = self
-        logger.logLevel = max(logLevel, .info)
-        return logger
-    }
 }

@@ -144,7 +144,7 @@ struct Database: Sendable {
     static func with(_ settings: Settings, logger: Logger, _ body: (Database) async throws -> Void) async throws {
         let database = try await Database(settings, logger: logger)
         guard let cluster = database.cluster else { return try await database.run(body) }
-        let services = ServiceGroup(services: [cluster], logger: logger.ofServiceGroup)
+        let services = ServiceGroup(named: [cluster], logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await services.run() }
             let result = await Result { try await database.run(body) }

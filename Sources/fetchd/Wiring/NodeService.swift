@@ -356,7 +356,7 @@ private struct RunningNode {
     }
 
     func run() async throws {
-        try await ServiceGroup(services: services, logger: logger.ofServiceGroup).run()
+        try await ServiceGroup(named: services, logger: logger).run()
     }
 }
 
