@@ -15,7 +15,7 @@ def content(path):
 class CountingOrigin(ThreadedOrigin):
     """`/job/N` is answered after a delay, `/job/N/large` with a body of its own; `/webhook` takes events.
 
-    What is not of a trial's jobs (`/storm`, `/webhook/storm`) is answered, and not counted.
+    What is not of a trial's jobs (`/storm`, `/storm/fails`, `/webhook/storm`) is answered, and not counted.
     """
 
     def __init__(self, delay_seconds):
@@ -51,6 +51,7 @@ class CountingOrigin(ThreadedOrigin):
             finally:
                 self.in_flight -= 1
         body = content(path) if path.endswith("/large") else b"ok\n"
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body))
+        status = b"500 Internal Server Error" if path == "/storm/fails" else b"200 OK"
+        writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body))
         writer.write(body)
         await writer.drain()

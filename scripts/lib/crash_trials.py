@@ -195,7 +195,15 @@ class FillData(SmallDisk):
         return faults
 
 
+class BreakNothing(Trial):
+    """Nothing breaks: clients alone get into each other's way, at two nodes."""
+    nodes = 2
+
+    def __call__(self, place):
+        time.sleep(2)
+
+
 TRIALS = {
-    "kill": KillService, "stop": StopService, "restart": RestartDatabase, "backends": KillBackends,
-    "connections": LoseConnections, "disk": FillDisk, "data": FillData,
+    "storm": BreakNothing, "kill": KillService, "stop": StopService, "restart": RestartDatabase,
+    "backends": KillBackends, "connections": LoseConnections, "disk": FillDisk, "data": FillData,
 }

@@ -11,11 +11,14 @@ PATCH = {"Content-Type": "application/merge-patch+json"}
 class Storm:
     """What leaves a job what it is (priority, suspending, a pause of its host) happens to the jobs of a trial.
 
-    What does not (cancelling, deleting, retrying, the ends of sessions and groups) happens to jobs of another tenant.
+    What does not (cancelling, deleting, retrying, the limits of flows and hosts, the ends of sessions and groups)
+    happens to jobs of another tenant, some of which fail and are tried again. No request may be answered with an error
+    of the service's own (500), whatever it meets.
     """
 
-    THREADS = 4
+    THREADS = 8
     JOBS = 10
+    FLOWS = 5
 
     def __init__(self, place, accepted, seed):
         self.host = "/v1/hosts/" + place.origin.url.removeprefix("http://")
@@ -24,6 +27,7 @@ class Storm:
         self.is_over = threading.Event()
         self.jobs = collections.deque(maxlen=400)
         self.answers = collections.Counter()
+        self.faults = []
         self.threads = [threading.Thread(target=self.rage, args=(number,), daemon=True)
                         for number in range(self.THREADS)]
 
@@ -45,13 +49,16 @@ class Storm:
         except (OSError, ValueError):
             status, body = 0, b""
         self.answers[status] += 1
+        if status >= 500 and status not in (503, 507):
+            self.faults.append(f"{request[0]} {request[1]} was answered {status}: {body.decode()[:300]}")
         if status in (0, 503):
             time.sleep(0.1)
         return status, body
 
     def rage(self, number):
         chance = random.Random(f"{self.seed}-{number}")
-        acts = [self.change_calm, self.change_calm, self.suspend_calm, self.act, self.act, self.act, self.submit]
+        acts = [self.change_calm, self.change_calm, self.suspend_calm, self.act, self.act, self.act, self.act_on_all,
+                self.limit, self.submit]
         while not self.is_over.is_set():
             chance.choice(acts)(chance)
             if chance.random() < 0.01:
@@ -92,11 +99,14 @@ class Storm:
         for name, made in (("session", session), ("group", group)):
             if b'"id"' in made and chance.random() < 0.7:
                 more[name] = json.loads(made)["id"]
-        specs = [{"request": {"url": f"{self.place.origin.url}/storm", "method": chance.choice(["GET", "POST"])},
-                  "webhook": {"endpoint": self.endpoint}, **more} for _ in range(self.JOBS)]
-        if chance.random() < 0.3:
+        # Tried again at once, three times: it goes back to the queue while others act on it.
+        again = {"retry": {"statuses": [500], "maximumAttempts": 4, "backoff": {"initial": 0.01, "factor": 1}}}
+        specs = [{"request": {"url": self.place.origin.url + chance.choice(["/storm", "/storm/fails"]),
+                              "method": chance.choice(["GET", "POST"])},
+                  "configuration": again, "webhook": {"endpoint": self.endpoint}, **more} for _ in range(self.JOBS)]
+        if chance.random() < 0.5:
             for spec in specs:
-                spec["flow"] = {"key": str(chance.randrange(5))}
+                spec["flow"] = {"key": str(chance.randrange(self.FLOWS))}
         lines = "".join(json.dumps(spec) + "\n" for spec in specs).encode()
         status, body = self.call(self.key, "POST", "/v1/jobs/batch", lines,
                                  headers={"Content-Type": "application/x-ndjson"})
@@ -122,6 +132,28 @@ class Storm:
         else:
             self.call(self.key, "POST", f"{path}/{what}")
 
+    def act_on_all(self, chance):
+        """The same to all jobs of a filter at once."""
+        action = chance.choice(["cancel", "suspend", "resume", "resume", "retry", "delete"])
+        state = chance.choice({"delete": ["succeeded", "failed", "cancelled"], "retry": ["failed", "cancelled"],
+                               "resume": ["suspended"]}.get(action, ["queued", "running", "scheduled"]))
+        self.call(self.key, "POST", "/v1/jobs/actions", {"action": action, "filter": {"state": state}, "limit": 100})
+
+    def limit(self, chance):
+        """What a flow or the host lets through becomes less or more, or nothing for a moment."""
+        place = chance.choice([self.host, f"/v1/flows/{chance.randrange(self.FLOWS)}"])
+        what = chance.choice(["set", "set", "remove", "pause", "drain", "skip"])
+        if what == "set":
+            limits = {"parallelism": chance.randrange(1, 20)}
+            if place != self.host and chance.random() < 0.5:
+                limits |= {"order": "fifo", "onFailure": chance.choice(["block", "skip"])}
+            self.call(self.key, "PUT", place, limits)
+        elif what == "remove":
+            self.call(self.key, "DELETE", place)
+        else:
+            self.call(self.key, "POST", f"{place}/{what}", {})
+            self.call(self.key, "POST", f"{place}/resume")
+
     # The end.
 
     def end(self):
@@ -129,6 +161,8 @@ class Storm:
         self.is_over.set()
         for thread in self.threads:
             thread.join(60)
+        for number in range(self.FLOWS):
+            self.insist(self.key, "DELETE", f"/v1/flows/{number}")
         for key in (self.place.key, self.key):
             self.insist(key, "POST", self.host + "/resume")
             self.insist(key, "POST", "/v1/jobs/actions", {"action": "resume", "filter": {"state": "suspended"}})
