@@ -308,8 +308,14 @@ package struct Server: Service {
         let door = QStashMessageRoutes(
             jobs: ports.jobs, keys: ports.keys, sessions: sessions, queues: QStashQueues(limiters: ports.limiters),
             proxies: configuration.trustedProxies, submitted: submitted)
-        return jobs.routes + batch.routes + door.routes + QStashQueueRoutes(queues: door.queues).routes
-            + QStashKeyRoutes(keys: ports.signingKeys).routes
+        let messageSchedules = QStashScheduleRoutes(
+            schedules: ports.schedules, rules: schedules, queues: door.queues, proxies: door.proxies)
+        let failedMessages = QStashFailedMessageRoutes(jobs: ports.jobs, blobs: ports.blobs, retrier: retrier)
+        let qstash = [
+            door.routes, QStashQueueRoutes(queues: door.queues).routes, QStashKeyRoutes(keys: ports.signingKeys).routes,
+            messageSchedules.routes, failedMessages.routes,
+        ]
+        return jobs.routes + batch.routes + qstash.flatMap(\.self)
             + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes + jobActions.routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes

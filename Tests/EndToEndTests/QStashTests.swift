@@ -117,6 +117,102 @@ import Testing
         #expect(play.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["1", "1", "2", "3", "4"])
     }
 
+    // MARK: Schedules
+
+    @Test func `the client of PyPI makes, changes, holds and removes schedules`() async throws {
+        let rig = try SharedService.current
+        let key = try await rig.place.key(tenant: "qstash-schedules")
+        let play = rig.stage.play(answer())
+        let client = try await run("schedules", rig.service.base, key, String(play.url().dropLast()))
+        #expect(client.status == 0, "\(client.errors)")
+        #expect(play.requests.isEmpty)
+    }
+
+    @Test func `a schedule sends a message that says so, and is one of the service's own`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer())
+        let made = try await send(
+            "schedules/\(play.url("a?b=1"))", ["Upstash-Cron": "0 0 1 1 *", "Upstash-Schedule-Id": "yearly"], body: "hi"
+        )
+        #expect(made.status == 201 && made.text == #"{"scheduleId":"yearly"}"#, "\(made.text)")
+        let all = try await rig.service.request(.get, "/v1/schedules")
+        let schedules = member(all.json, "data", as: [[String: Any]].self) ?? []
+        let schedule = try #require(
+            schedules.first { member($0, "job", "labels", "qstash.schedule") == "yearly" }, "\(all.text)")
+        let id = try #require(member(schedule, "id", as: String.self))
+        let run = try await rig.service.request(.post, "/v1/schedules/\(id)/run")
+        let job = try #require(member(run.json, "id", as: String.self), "\(run.text)")
+        #expect(member(try await rig.service.end(of: job), "state") == "succeeded")
+        let request = try #require(play.requests.first)
+        #expect(request.line.hasPrefix("POST ") && request.line.contains("a?b=1") && request.body == Array("hi".utf8))
+        #expect(request.values("upstash-schedule-id") == ["yearly"] && request.values("upstash-message-id") == [job])
+        #expect(request.values("upstash-signature").count == 1)
+        let message = try await rig.service.request(.get, "/v2/messages/\(job)")
+        #expect(member(message.json, "scheduleId") == "yearly", "\(message.text)")
+        // One of the service that sends no messages is none here, and is not replaced.
+        let other = try await rig.service.request(
+            .post, "/v1/schedules", body: #"{"cron": "0 0 1 1 *", "job": {"request": "https://a.example/"}}"#)
+        let own = try #require(member(other.json, "id", as: String.self), "\(other.text)")
+        #expect(try await rig.service.request(.get, "/v2/schedules/\(own)").status == 404)
+        #expect(try await rig.service.request(.delete, "/v2/schedules/\(own)").status == 404)
+        let refused = try await send(
+            "schedules/https://a.example/", ["Upstash-Cron": "0 0 1 1 *", "Upstash-Schedule-Id": own])
+        #expect(refused.status == 400 && refused.text.contains("sends no messages"), "\(refused.text)")
+        let stranger = rig.service.speaking(with: try await rig.place.key(tenant: "other"))
+        #expect(try await stranger.request(.get, "/v2/schedules/yearly").status == 404)
+        #expect(try await stranger.request(.get, "/v2/schedules").text == "[]")
+        for path in ["/v1/schedules/\(own)", "/v2/schedules/yearly"] {
+            #expect([200, 204].contains(try await rig.service.request(.delete, path).status))
+        }
+    }
+
+    @Test func `of clients that make and remove one schedule at the same time, none meets an error`() async throws {
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<24 {
+                group.addTask {
+                    guard number % 4 < 3 else {
+                        return try await SharedService.current.service.request(.delete, "/v2/schedules/raced").status
+                    }
+                    let fields = ["Upstash-Cron": "0 0 1 \(number % 12 + 1) *", "Upstash-Schedule-Id": "raced"]
+                    return try await send("schedules/https://a.example/", fields).status
+                }
+            }
+            return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+        }
+        #expect(statuses.isSubset(of: [200, 201, 404]) && statuses.contains(201), "\(statuses)")
+    }
+
+    // MARK: Messages that were given up
+
+    @Test func `the client of PyPI reads and deletes messages that were given up, and one is sent again`() async throws
+    {
+        let rig = try SharedService.current
+        let key = try await rig.place.key(tenant: "qstash-failures")
+        let service = rig.service.speaking(with: key)
+        let play = rig.stage.play(
+            answer("410 Gone", "X-Why: a", "X-Why: b", body: "went"),
+            answer("410 Gone", "X-Why: a", "X-Why: b", body: "went"),
+            answer("410 Gone", "X-Why: a", "X-Why: b", body: "went"), answer())
+        for number in 1...3 {
+            let query = "upstash-retries=0" + (number == 2 ? "" : "&upstash-label=odd")
+            let sent = try await service.request(.post, "/v2/publish/\(play.url("gone"))?\(query)", body: "x")
+            let id = try #require(member(sent.json, "messageId", as: String.self), "\(sent.text)")
+            #expect(member(try await service.end(of: id), "state") == "failed")
+        }
+        let client = try await run("failures", service.base, key, String(play.url().dropLast()))
+        try #require(client.status == 0, "\(client.errors)")
+        let told = try #require(try JSONSerialization.jsonObject(with: Data(client.output.utf8)) as? [String: Any])
+        let left = try #require(member(told, "left", as: String.self))
+        // Another tenant's key finds nothing of it.
+        #expect(try await rig.service.request(.get, "/v2/dlq/\(left)").status == 404)
+        #expect(try await rig.service.request(.post, "/v2/dlq/retry/\(left)").status == 404)
+        let retried = try await service.request(.post, "/v2/dlq/retry", body: #"{"dlqIds": ["\#(left)"]}"#)
+        #expect(retried.status == 201 && retried.text.contains(left), "\(retried.text)")
+        #expect(member(try await service.end(of: left), "state") == "succeeded")
+        #expect(try await service.request(.get, "/v2/dlq").text == #"{"messages":[]}"#)
+        #expect(try await service.request(.get, "/v2/dlq/\(left)").status == 404)
+    }
+
     @Test func `nothing of another tenant is seen, cancelled or signed alike`() async throws {
         let rig = try SharedService.current
         let id = try await publish("https://a.example/", ["Upstash-Delay": "1h", "Upstash-Deduplication-Id": "same"])

@@ -56,6 +56,13 @@ import Yams
         let message = try await service.request(
             .post, "/v2/publish/\(origin.url("/later"))?upstash-delay=1h", body: "later")
         ids["/v2/messages"] = try #require(member(message.json, "messageId"), "\(message.text)")
+        let scheduled = try await service.request(
+            .post, "/v2/schedules/\(origin.url("/later"))?upstash-cron=0%200%201%201%20*", body: "later")
+        ids["/v2/schedules"] = try #require(member(scheduled.json, "scheduleId"), "\(scheduled.text)")
+        let refused = try await service.request(.post, "/v2/publish/http://10.0.0.1/?upstash-retries=0", body: "of A")
+        let failed = try #require(member(refused.json, "messageId", as: String.self), "\(refused.text)")
+        _ = try await service.job(failed) { member($0, "state") == "failed" }
+        for kind in ["/v2/dlq", "/v2/dlq/retry"] { ids[kind] = failed }
         let queue = try await service.request(.post, "/v2/queues", body: #"{"queueName": "q"}"#)
         try #require(queue.status == 200, "\(queue.text)")
         for (path, body) in [("/v1/hosts/127.0.0.1", #"{"parallelism": 5}"#), ("/v1/flows/f", #"{"parallelism": 5}"#)] {

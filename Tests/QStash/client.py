@@ -3,6 +3,7 @@
 DESTINATION is an origin that answers 200 below /ok, and records what it gets. Prints a JSON object with what there is
 to look up, and ends with a traceback when the client is answered in a way that it does not take.
 
+client.py schedules|failures URL TOKEN DESTINATION: the same about schedules, and about messages that were given up.
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
 import json
@@ -77,8 +78,6 @@ def speak(base, token, origin):
     refused(lambda: client.message.publish(url=origin, callback=origin), "is not built")
     refused(lambda: client.message.publish(url_group="group"), "is not built")
     refused(lambda: client.url_group.list(), "is not built")
-    refused(lambda: client.schedule.list(), "is not built")
-    refused(lambda: client.dlq.list(), "is not built")
     refused(lambda: client.log.list(), "is not built")
     refused(lambda: client.message.get("job_01jd3v8m5qf0t8n4r6w2y9bcde"), "no message")
 
@@ -87,9 +86,69 @@ def speak(base, token, origin):
     print(json.dumps({"sent": sent.message_id, "keys": [keys.current, keys.next], "rotated": rotated.next}))
 
 
+def speak_of_schedules(base, token, origin):
+    client = QStash(token, base_url=base, retry=False)
+    own = client.schedule.create(
+        destination=f"{origin}/ok?a=1", cron="CRON_TZ=Europe/Vienna 0 3 * * *", body="first", schedule_id="nightly",
+        headers={"X-Own": "1"}, retries=1, label="l", queue="slow")
+    assert own == "nightly", own
+    schedule = client.schedule.get("nightly")
+    assert schedule.cron == "CRON_TZ=Europe/Vienna 0 3 * * *" and schedule.destination == f"{origin}/ok?a=1", schedule
+    assert (schedule.body, schedule.retries, schedule.method, schedule.paused) == ("first", 1, "POST", False), schedule
+    assert schedule.headers["X-Own"] == ["1"] and schedule.queue == "slow" and schedule.label == "l", schedule
+    assert "Upstash-Schedule-Id" not in schedule.headers and schedule.next_schedule_time > schedule.created_at, schedule
+
+    # The same id: it takes the place of the first.
+    client.schedule.create(destination=f"{origin}/ok", cron="*/5 * * * *", body=b"\xff", schedule_id="nightly")
+    schedule = client.schedule.get("nightly")
+    assert schedule.cron == "*/5 * * * *" and schedule.body_base64 == "/w==" and schedule.queue is None, schedule
+    given = client.schedule.create_json(destination=f"{origin}/ok", cron="0 0 1 * *", body={"a": 1})
+    assert {one.schedule_id for one in client.schedule.list()} == {"nightly", given}, client.schedule.list()
+
+    client.schedule.pause("nightly")
+    assert client.schedule.get("nightly").paused and not client.schedule.get(given).paused
+    client.schedule.resume("nightly")
+    assert not client.schedule.get("nightly").paused
+    client.schedule.delete(given)
+    refused(lambda: client.schedule.get(given), "no schedule")
+    refused(lambda: client.schedule.delete("never"), "no schedule")
+    refused(lambda: client.schedule.create(destination=origin, cron="every day"), "Upstash-Cron")
+    refused(lambda: client.schedule.create(destination=origin, cron="CRON_TZ=Mars/Base 0 0 * * *"), "Upstash-Cron")
+    refused(lambda: client.schedule.create(destination=origin, cron="0 0 * * *", delay="1h"), "Upstash-Delay")
+    refused(lambda: client.schedule.create(destination=origin, cron="0 0 * * *", callback=origin), "is not built")
+    print(json.dumps({}))
+
+
+def speak_of_failures(base, token, origin):
+    """The messages to ORIGIN/gone, of which there are three, have failed."""
+    client = QStash(token, base_url=base, retry=False)
+    everything = client.dlq.list()
+    assert len(everything.messages) == 3 and everything.cursor is None, everything
+    first = everything.messages[0]
+    assert first.dlq_id == first.message_id and first.response_status == 410 and first.max_retries == 0, first
+    assert first.response_headers["X-Why"] == ["a", "b"], first
+    pages = client.dlq.list(count=2)
+    rest = client.dlq.list(count=2, cursor=pages.cursor)
+    assert [one.dlq_id for one in pages.messages + rest.messages] == [one.dlq_id for one in everything.messages]
+    for filter, count in [({"label": "odd"}, 2), ({"response_status": 410}, 3), ({"response_status": 500}, 0),
+                          ({"url": f"{origin}/gone"}, 3), ({"url": f"{origin}/other"}, 0), ({"from_time": 1}, 3),
+                          ({"to_time": 1}, 0), ({"message_id": first.message_id}, 1), ({"queue": "none"}, 0)]:
+        found = client.dlq.list(filter=filter).messages
+        assert len(found) == count, (filter, found)
+    one = client.dlq.get(first.dlq_id)
+    assert one.response_body == "went" and one.body == "x", one
+    client.dlq.delete(first.dlq_id)
+    refused(lambda: client.dlq.get(first.dlq_id), "given up")
+    refused(lambda: client.dlq.delete(first.dlq_id), "given up")
+    refused(lambda: client.dlq.list(filter={"url_group": "group"}), "is not built")
+    assert client.dlq.delete_many([everything.messages[1].dlq_id, first.dlq_id, "nonsense"]) == 1
+    print(json.dumps({"left": everything.messages[2].dlq_id}))
+
+
 def verify(current, following, signature, url, body):
     Receiver(current, following).verify(signature=signature, body=body, url=url)
     print("verified")
 
 
-verify(*sys.argv[2:]) if sys.argv[1] == "verify" else speak(*sys.argv[1:])
+subjects = {"verify": verify, "schedules": speak_of_schedules, "failures": speak_of_failures}
+subjects[sys.argv[1]](*sys.argv[2:]) if sys.argv[1] in subjects else speak(*sys.argv[1:])

@@ -120,8 +120,11 @@ struct RouteTable: Sendable {
             let segments = Self.segments(of: path).map { $0.hasPrefix("{") ? nil : $0 }
             templates.append((segments, path.hasSuffix(Self.rest), resource))
         }
-        // Of two that fit, the one with fewer parameters is chosen.
-        templates.sort { left, right in left.segments.count { $0 == nil } < right.segments.count { $0 == nil } }
+        // Of two that fit, the one with fewer parameters is chosen, and the rest of a path comes last.
+        templates.sort { left, right in
+            let counts = (left.segments.count { $0 == nil }, right.segments.count { $0 == nil })
+            return counts.0 == counts.1 ? !left.takesRest && right.takesRest : counts.0 < counts.1
+        }
     }
 
     /// The resource at a path, and the values of its parameters.

@@ -43,7 +43,7 @@ struct Access: Sendable, Equatable {
             [
                 "GET /v1/jobs/{id}", "GET /v1/jobs/{id}/body", "HEAD /v1/jobs/{id}/body", "GET /v1/jobs/{id}/events",
                 "POST /v1/jobs/{id}/events/token", "GET /v1/jobs/{id}/har", "GET /v1/jobs/{id}/explain",
-                "GET /v1/jobs/{id}/questions", "GET /v2/messages/{id}",
+                "GET /v1/jobs/{id}/questions", "GET /v2/messages/{id}", "GET /v2/dlq/{id}",
             ]
         ),
         (.readJobs, .sessionOfQuery, ["GET /v1/jobs", "GET /v1/jobs/export"]),
@@ -54,7 +54,7 @@ struct Access: Sendable, Equatable {
                 "GET /v1/questions", "GET /v1/questions/{id}", "GET /v1/groups", "GET /v1/groups/{id}", "GET /v1/hosts",
                 "GET /v1/hosts/{host}", "GET /v1/flows", "GET /v1/flows/{key}", "GET /v1/queue", "GET /v1/stats",
                 "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
-                "GET /v2/queues", "GET /v2/queues/{queue}",
+                "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),
@@ -70,10 +70,13 @@ struct Access: Sendable, Equatable {
             [
                 "PATCH /v1/jobs/{id}", "DELETE /v1/jobs/{id}", "PUT /v1/jobs/{id}/body", "POST /v1/jobs/{id}/cancel",
                 "POST /v1/jobs/{id}/suspend", "POST /v1/jobs/{id}/resume", "POST /v1/jobs/{id}/retry",
-                "DELETE /v2/messages/{id}",
+                "DELETE /v2/messages/{id}", "DELETE /v2/dlq/{id}", "POST /v2/dlq/retry/{id}",
             ]
         ),
-        (.writeJobs, .work, ["POST /v1/jobs/actions", "DELETE /v2/messages"]),
+        (
+            .writeJobs, .work,
+            ["POST /v1/jobs/actions", "DELETE /v2/messages", "DELETE /v2/dlq", "POST /v2/dlq/retry"]
+        ),
         (
             .writeJobs, .own,
             [
@@ -103,14 +106,16 @@ struct Access: Sendable, Equatable {
             .schedules, .tenant,
             [
                 "GET /v1/schedules", "GET /v1/schedules/{id}", "DELETE /v1/schedules/{id}",
-                "POST /v1/schedules/{id}/pause",
+                "POST /v1/schedules/{id}/pause", "GET /v2/schedules", "GET /v2/schedules/{destination}",
+                "DELETE /v2/schedules/{destination}", "PATCH /v2/schedules/{id}/pause", "POST /v2/schedules/{id}/pause",
             ]
         ),
         (
             .schedules, .work,
             [
                 "POST /v1/schedules", "PATCH /v1/schedules/{id}", "POST /v1/schedules/{id}/resume",
-                "POST /v1/schedules/{id}/run",
+                "POST /v1/schedules/{id}/run", "POST /v2/schedules/{destination}",
+                "PATCH /v2/schedules/{id}/resume", "POST /v2/schedules/{id}/resume",
             ]
         ),
         (

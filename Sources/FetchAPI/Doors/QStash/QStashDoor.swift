@@ -14,6 +14,7 @@ enum QStashDoor {
     static let labelOfKey = "qstash.key"
     static let labelOfURL = "qstash.url"
     static let labelOfCaller = "qstash.caller"
+    static let labelOfSchedule = "qstash.schedule"
     /// Each of a message's own labels has the rest of its name.
     static let ownLabelPrefix = "qstash.label."
 
@@ -21,7 +22,7 @@ enum QStashDoor {
 
     /// What QStash has and this door has not.
     private static let missing: Set = [
-        "topics", "schedules", "dlq", "logs", "events", "flowControl", "globalParallelism", "stats",
+        "topics", "logs", "events", "flowControl", "globalParallelism", "stats",
     ]
 
     /// The problem of a path that nothing is at.

@@ -48,13 +48,23 @@ struct QStashFields {
 
     subscript(_ name: String) -> String? { controls[name] }
 
-    /// Those that ask for what is not built: they are refused, as a message without what they ask for is another one.
-    func requireBuilt() throws(Problem) {
+    /// Those of a message that is sent once, at a time of its own.
+    private static let ofMessages: Set = [
+        "delay", "not-before", "deduplication-id", "content-based-deduplication",
+    ]
+    private static let ofSchedules: Set = ["cron", "schedule-id"]
+
+    /// Refuses what is not built, as a message without what it asks for is another one, and what says nothing here.
+    func require(ofSchedule: Bool) throws(Problem) {
         for name in controls.keys.sorted() {
-            if name.hasPrefix("callback") || name.hasPrefix("failure-callback") || name == "redact-fields"
-                || name == "cron" || name == "schedule-id"
-            {
+            if name.hasPrefix("callback") || name.hasPrefix("failure-callback") || name == "redact-fields" {
                 throw QStashDoor.notBuilt("Upstash-\(Self.canonical(name))")
+            }
+            if ofSchedule, Self.ofMessages.contains(name) {
+                throw refusal(name, "is not for schedules: they say when their messages are sent")
+            }
+            if !ofSchedule, Self.ofSchedules.contains(name) {
+                throw refusal(name, "is for POST /v2/schedules/{destination}")
             }
         }
     }

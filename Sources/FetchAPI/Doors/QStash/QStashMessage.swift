@@ -16,6 +16,8 @@ struct QStashMessage {
     private static let longestLife = 31_536_000.0
 
     let spec: JobSpec
+    /// What ``spec`` was read from, for the template of a schedule; nil without one.
+    let template: JSONValue?
     /// The queue that it waits in, whose flow is ``JobSpec/flow``.
     let queue: String?
     /// The limits that it sets for its flow.
@@ -25,10 +27,12 @@ struct QStashMessage {
     ///   - destination: As the client wrote it.
     ///   - queue: The queue that the path or a batch names.
     ///   - caller: The address of the client.
+    ///   - schedule: The id of the schedule that sends it, as its client knows it; nil for none.
     init(
-        to destination: String, _ fields: QStashFields, body: [UInt8], queue: String?, caller: String?
+        to destination: String, _ fields: QStashFields, body: [UInt8], queue: String?, caller: String?,
+        schedule: String? = nil
     ) throws {
-        try fields.requireBuilt()
+        try fields.require(ofSchedule: schedule != nil)
         let url = try Self.url(destination)
         self.queue = try (queue ?? fields["queue-name"]).map(Self.queue)
         let key = fields["flow-control-key"]
@@ -44,11 +48,12 @@ struct QStashMessage {
         var labels = [JSONMember(QStashDoor.label, .string("message"))]
         labels.append(JSONMember(QStashDoor.labelOfURL, .string(Self.digest(url))))
         if let caller { labels.append(JSONMember(QStashDoor.labelOfCaller, .string(caller))) }
+        if let schedule { labels.append(JSONMember(QStashDoor.labelOfSchedule, .string(schedule))) }
         if let queue = self.queue { labels.append(JSONMember(QStashDoor.labelOfQueue, .string(queue))) }
         if let key { labels.append(JSONMember(QStashDoor.labelOfKey, .string(key))) }
         labels += try Self.labels(fields)
         var job = [
-            JSONMember("request", try Self.request(url, fields, body, caller)),
+            JSONMember("request", try Self.request(url, fields, body, caller, schedule)),
             JSONMember("configuration", try Self.configuration(fields)),
             JSONMember("labels", .object(labels)),
         ]
@@ -66,6 +71,7 @@ struct QStashMessage {
                     ])))
         }
         spec = try JobSpec(json: .object(job))
+        template = schedule.map { _ in .object(job) }
     }
 
     // MARK: Where it goes
@@ -118,7 +124,7 @@ struct QStashMessage {
     // MARK: What it sends
 
     private static func request(
-        _ url: String, _ fields: QStashFields, _ body: [UInt8], _ caller: String?
+        _ url: String, _ fields: QStashFields, _ body: [UInt8], _ caller: String?, _ schedule: String?
     ) throws(Problem) -> JSONValue {
         var headers: [JSONValue] = []
         func add(_ name: String, _ value: String) {
@@ -129,6 +135,7 @@ struct QStashMessage {
         if let type = fields.contentType, !forwards.contains("content-type") { add("Content-Type", type) }
         if !forwards.contains("user-agent") { add("User-Agent", "Upstash-QStash") }
         if let caller { add("Upstash-Caller-Ip", caller) }
+        if let schedule { add("Upstash-Schedule-Id", schedule) }
         func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
             .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
         }
@@ -297,38 +304,53 @@ struct QStashMessage {
 }
 
 extension QStashMessage {
+    /// The value of a label of the door's own.
+    static func label(_ name: String, of spec: JobSpec) -> String? { spec.labels.first { $0.name == name }?.value }
+
+    /// Whether a job, or the template of a schedule's, is a message.
+    static func isMessage(_ spec: JobSpec) -> Bool { label(QStashDoor.label, of: spec) != nil }
+
     /// Writes a message as QStash shows one; nil for a job that is none.
     static func json(_ job: Job) -> [UInt8]? {
-        guard let spec = job.storedSpec, spec.labels.contains(where: { $0.name == QStashDoor.label }) else {
-            return nil
-        }
-        func label(_ name: String) -> String? { spec.labels.first { $0.name == name }?.value }
-        let labels = spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
-        return JSONWriter.object { writer in
-            writer.member("messageId", job.id.description)
-            writer.member("url", "\(spec.request.url)")
-            writer.member("method", spec.request.method.rawValue)
-            writer.member("header", object: { write(spec.request, &$0) })
-            write(spec.request.body, &writer)
-            let attempts = spec.configuration.retry.maximumAttempts ?? standardRetries + 1
-            writer.member("maxRetries", attempts - 1)
-            writer.member("retryDelayExpression", retryDelay(spec.configuration.retry.backoff))
-            writer.member("notBefore", (spec.runAt ?? job.createdAt).microseconds / 1000)
-            writer.member("createdAt", job.createdAt.microseconds / 1000)
-            writer.member("callerIP", label(QStashDoor.labelOfCaller))
-            writer.member("queueName", label(QStashDoor.labelOfQueue))
-            writer.member("flowControlKey", label(QStashDoor.labelOfKey))
-            writer.member("label", labels.first)
-            if !labels.isEmpty {
-                writer.member("labels", array: { writer in labels.forEach { writer.value($0) } })
-            }
-        }
+        guard let spec = job.storedSpec, isMessage(spec) else { return nil }
+        return JSONWriter.object { write(job, spec, &$0) }
     }
+
+    static func write(_ job: Job, _ spec: JobSpec, _ writer: inout JSONWriter) {
+        writer.member("messageId", job.id.description)
+        writer.member("url", "\(spec.request.url)")
+        writer.member("maxRetries", retries(of: spec))
+        writer.member("notBefore", (spec.runAt ?? job.createdAt).microseconds / 1000)
+        writer.member("createdAt", job.createdAt.microseconds / 1000)
+        writer.member("scheduleId", label(QStashDoor.labelOfSchedule, of: spec))
+        writeContent(of: spec, &writer)
+    }
+
+    static func retries(of spec: JobSpec) -> Int {
+        (spec.configuration.retry.maximumAttempts ?? standardRetries + 1) - 1
+    }
+
+    /// What a message and a schedule have in common.
+    static func writeContent(of spec: JobSpec, _ writer: inout JSONWriter) {
+        let labels = spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
+        writer.member("method", spec.request.method.rawValue)
+        writer.member("header", object: { write(spec.request, &$0) })
+        write(spec.request.body, &writer)
+        writer.member("retryDelayExpression", retryDelay(spec.configuration.retry.backoff))
+        writer.member("callerIP", label(QStashDoor.labelOfCaller, of: spec))
+        writer.member("queueName", label(QStashDoor.labelOfQueue, of: spec))
+        writer.member("flowControlKey", label(QStashDoor.labelOfKey, of: spec))
+        writer.member("label", labels.first)
+        if !labels.isEmpty { writer.member("labels", array: { writer in labels.forEach { writer.value($0) } }) }
+    }
+
+    /// Fields that the service adds.
+    private static let ownFields: Set = ["upstash-caller-ip", "upstash-schedule-id"]
 
     /// The fields that its client forwards, each with the list of its values.
     private static func write(_ request: JobRequest, _ writer: inout JSONWriter) {
         var values: [(name: String, values: [String])] = []
-        for field in request.headers where field.name.canonicalName != "upstash-caller-ip" {
+        for field in request.headers where !ownFields.contains(field.name.canonicalName) {
             let name = QStashFields.canonical(field.name.rawName)
             if name == "User-Agent", field.value == "Upstash-QStash" { continue }
             if let index = values.firstIndex(where: { $0.name == name }) {

@@ -7,7 +7,7 @@ import NIOCore
 
 /// Publishing, reading and cancelling messages.
 struct QStashMessageRoutes: Sendable {
-    static let maximumBody = 1 << 20
+    static let maximumBody = QStashOrder.maximumBody
     static let maximumBatchBody = 10 << 20
     static let maximumBatch = 10_000
     /// How many jobs one statement stores, and one reads.
@@ -45,21 +45,15 @@ struct QStashMessageRoutes: Sendable {
     }
 
     private func publish(_ call: Call, to destination: String, queue: String?) async throws -> Response {
-        let query = RawQuery(call.request.uri.query)
-        let fields = QStashFields(call.headers.map { ($0.name.rawName, $0.value) }, query: query)
-        // What is not for the service is the destination's.
-        let rest = query.items.filter { !$0.name.hasPrefix("upstash-") && $0.name != "qstash_token" }.map(\.text)
-        let url = rest.isEmpty ? destination : "\(destination)?\(rest.joined(separator: "&"))"
-        let body = Array(try await call.body(upTo: Self.maximumBody).readableBytesView)
-        let message = try QStashMessage(to: url, fields, body: body, queue: queue, caller: caller(call))
+        let order = try await QStashOrder(call, to: destination, through: proxies)
+        let message = try QStashMessage(
+            to: order.destination, order.fields, body: order.body, queue: queue, caller: order.caller)
         guard let stored = try await store([message], by: try call.requireKey()).first else {
             throw Problem(.internalError)
         }
         let answer = try stored.get()
         return .json(status: answer.isDuplicate ? .accepted : .created) { answer.write(&$0) }
     }
-
-    private func caller(_ call: Call) -> String? { call.client(through: proxies)?.description }
 
     private struct Answer {
         let id: Job.ID
@@ -113,7 +107,7 @@ struct QStashMessageRoutes: Sendable {
         guard elements.count <= Self.maximumBatch else {
             throw Problem(.invalidParameter, "A batch may have \(Self.maximumBatch) messages.")
         }
-        let caller = caller(call)
+        let caller = call.client(through: proxies)?.description
         var messages: [QStashMessage] = []
         for (index, element) in elements.enumerated() {
             do { messages.append(try Self.message(element, from: caller)) } catch {
@@ -201,10 +195,10 @@ struct QStashMessageRoutes: Sendable {
     }
 
     private func cancelMany(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let order = try await CancelOrder(call)
+        let selection = try await QStashSelection(call, ids: "messageIds")
         let count =
-            if let ids = order.ids { try await cancel(ids.compactMap { Job.ID($0) }, of: tenant) } else {
-                try await cancel(order.filter, upTo: order.count, of: tenant)
+            if let ids = selection.ids { try await cancel(ids, of: tenant) } else {
+                try await cancel(selection.filter, upTo: selection.count ?? .max, of: tenant)
             }
         return .json { $0.member("cancelled", count) }
     }
@@ -230,57 +224,24 @@ struct QStashMessageRoutes: Sendable {
     }
 }
 
-/// Which messages are to be cancelled: by their ids, or by a filter; without either, all.
-private struct CancelOrder {
-    private static let maximumIDs = 10_000
+/// What a request says that names its destination in the path: a message, or a schedule of them.
+struct QStashOrder {
+    static let maximumBody = 1 << 20
 
-    private(set) var ids: [String]?
-    private(set) var filter = JobFilter()
-    private(set) var count = Int.max
+    /// As the client wrote it.
+    let destination: String
+    let fields: QStashFields
+    let body: [UInt8]
+    /// The address of the client.
+    let caller: String?
 
-    private static let names: Set = [
-        "messageIds", "queueName", "url", "label", "flowControlKey", "callerIp", "callerIP", "fromDate", "toDate",
-        "count",
-    ]
-
-    init(_ call: Call) async throws {
+    init(_ call: Call, to destination: String, through proxies: TrustedProxies) async throws {
         let query = RawQuery(call.request.uri.query)
-        let body = try await call.body(upTo: QStashMessageRoutes.maximumBody)
-        let json = body.readableBytes == 0 ? .object([]) : try JSONParser.parse(body.readableBytesView)
-        let check = InputCheck()
-        guard let object = JSONReader(json, check: check).object(of: Self.names) else { throw Problem(.invalidInput) }
-        let given = object["messageIds"]?.array(maximum: Self.maximumIDs)?.compactMap { $0.string(maximumLength: 128) }
-        try check.finish()
-        for name in query.items.map(\.name) where !Self.names.contains(name) && name != "qstash_token" {
-            throw Problem(parameter: name, "is not a parameter that is known here")
-        }
-        let asked = query.values("messageIds").flatMap { $0.split(separator: ",").map(String.init) }
-        if given != nil || !asked.isEmpty { ids = (given ?? []) + asked }
-        guard ids?.count ?? 0 <= Self.maximumIDs else {
-            throw Problem(.invalidParameter, "messageIds has too many ids")
-        }
-        func text(_ name: String) -> String? { object[name]?.string(maximumLength: 16_384) ?? query.values(name).first }
-        func number(_ name: String) throws -> Int64? {
-            if let number = object[name]?.integer(in: 0...Int64.max / 1000) { return number }
-            guard let text = query.values(name).first else { return nil }
-            guard let number = Int64(text), (0...Int64.max / 1000).contains(number) else {
-                throw Problem(parameter: name, "must be a whole number")
-            }
-            return number
-        }
-        var labels = [JobSpec.Label(name: QStashDoor.label, value: "message")]
-        func add(_ label: String, _ value: String?) {
-            if let value { labels.append(JobSpec.Label(name: label, value: value)) }
-        }
-        add(QStashDoor.labelOfQueue, text("queueName"))
-        add(QStashDoor.labelOfKey, text("flowControlKey"))
-        add(QStashDoor.labelOfCaller, text("callerIp") ?? text("callerIP"))
-        if let url = text("url") { labels.append(QStashMessage.label(ofURL: url)) }
-        if let label = text("label") { add(QStashDoor.ownLabelPrefix + label, label) }
-        filter.labels = labels
-        filter.createdAfter = try number("fromDate").map { Timestamp(microseconds: $0 * 1000) }
-        filter.createdBefore = try number("toDate").map { Timestamp(microseconds: $0 * 1000) }
-        if let limit = try number("count") { count = Int(limit) }
-        try check.finish()
+        fields = QStashFields(call.headers.map { ($0.name.rawName, $0.value) }, query: query)
+        // What is not for the service is the destination's.
+        let rest = query.items.filter { !$0.name.hasPrefix("upstash-") && $0.name != "qstash_token" }.map(\.text)
+        self.destination = rest.isEmpty ? destination : "\(destination)?\(rest.joined(separator: "&"))"
+        body = Array(try await call.body(upTo: Self.maximumBody).readableBytesView)
+        caller = call.client(through: proxies)?.description
     }
 }
