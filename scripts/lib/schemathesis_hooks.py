@@ -6,6 +6,7 @@ import re
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 
 import schemathesis
 
@@ -31,6 +32,7 @@ def before_call(_context, case, _kwargs):
         end_job((case.path_parameters or {}).get("id"))
     wait_briefly(case)
     send_whole(case)
+    name_new_things(case)
 
 
 @schemathesis.check
@@ -73,6 +75,16 @@ def wait_briefly(case):
     is_valid = case.meta is None or case.meta.generation.mode.is_positive
     if is_valid and re.fullmatch(r"wait=\d+", headers.get("Prefer") or ""):
         headers["Prefer"] = "wait=1"
+
+
+def name_new_things(case):
+    """What is made in a sequence of calls is new.
+
+    An Idempotency-Key of an earlier case stands for what that has made, which may be gone since.
+    """
+    is_in_sequence = case.meta is not None and case.meta.phase.name.value == "stateful"
+    if is_in_sequence and case.meta.generation.mode.is_positive and "Idempotency-Key" in (case.headers or {}):
+        case.headers["Idempotency-Key"] = str(uuid.uuid4())
 
 
 def send_whole(case):
