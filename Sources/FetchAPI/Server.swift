@@ -216,17 +216,22 @@ package struct Server: Service {
     private let provider: IdentityProvider?
     private let stalls: StallMetrics
     private let logger: Logger
+    private let forced: ForcedStop
     private let onListening: @Sendable (Int) async -> Void
 
-    /// - Parameter onListening: Told the port once connections are accepted.
+    /// - Parameters:
+    ///   - forced: Ends the time that requests have at a stop.
+    ///   - onListening: Told the port once connections are accepted.
     package init(
         configuration: Configuration,
         ports: Ports,
         logger: Logger,
+        forced: ForcedStop = ForcedStop(),
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.logger = logger
+        self.forced = forced
         self.onListening = onListening
         stalls = StallMetrics(ports.metrics)
         let limiter = FailureLimiter(
@@ -255,7 +260,8 @@ package struct Server: Service {
             authorization: Authorization(jobs: ports.jobs),
             streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
             connections: connections,
-            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic, catalog: ports.catalog),
+            gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
+            storage: StorageGate(limits: ports.tenantLimits, catalog: ports.catalog),
             readiness: ports.readiness,
             audit: ports.audit,
             uses: DailyUses(audit: ports.audit),
@@ -286,7 +292,7 @@ package struct Server: Service {
         let jobs = JobRoutes(
             jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, submitter: submitter, sessions: sessions,
             defaults: ports.defaults, live: ports.live, forwarding: forwarding, warnings: warnings,
-            submitted: submitted)
+            submitted: submitted, storage: StorageGate(limits: ports.tenantLimits, catalog: ports.catalog))
         let batch = BatchRoute(
             jobs: ports.jobs, keys: ports.keys, endpoints: known, groups: groups, sessions: sessions, holds: holds,
             warnings: warnings, submitted: submitted)
@@ -411,14 +417,13 @@ package struct Server: Service {
             server: HTTPServerBuilder { responder in
                 let configuration = HTTP1Channel.Configuration(
                     additionalChannelHandlers: [ConnectionGuard(limits: connection, connections: connections)],
-                    idleTimeout: .seconds(60),
+                    idleTimeout: connection.idle,
                     httpDecoderConfiguration: limits
                 )
                 let plain = LoopBoundChannel(base: HTTP1Channel(responder: responder, configuration: configuration))
                 guard let tls else { return plain }
                 return try SecureChannel(
-                    tls.configuration, limits: connection, connections: connections, http1: plain,
-                    idleTimeout: .seconds(60))
+                    tls.configuration, limits: connection, connections: connections, http1: plain)
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
@@ -430,7 +435,9 @@ package struct Server: Service {
 
     /// The time before its stop in which the server tells of that, and answers everything (``Configuration/lameDuck``):
     /// a service that is to stop before the server does.
-    package var announcement: some Service { LameDuck(connections: connections, time: configuration.lameDuck) }
+    package var announcement: some Service {
+        LameDuck(connections: connections, time: configuration.lameDuck, forced: forced)
+    }
 
     package func run() async throws {
         // They end with the process, as those do that NIO shares: at a stop the framework waits for its last connection
@@ -445,7 +452,7 @@ package struct Server: Service {
             group.addTask {
                 try await gracefulShutdown()
                 connections.leave()
-                try await Task.sleep(for: configuration.drainTimeout)
+                try await forced.sleep(for: configuration.drainTimeout)
                 connections.closeAll()
             }
             try await application(on: .shared(loops)).run()
@@ -459,11 +466,12 @@ package struct Server: Service {
 private struct LameDuck: Service {
     let connections: OpenConnections
     let time: Duration
+    let forced: ForcedStop
 
     func run() async throws {
         try await gracefulShutdown()
         connections.leave()
-        try await Task.sleep(for: time)
+        try await forced.sleep(for: time)
     }
 }
 

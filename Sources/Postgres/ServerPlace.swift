@@ -68,6 +68,9 @@ struct ConnectionParameters: Sendable {
         candidates = sessions.flatMap { session in order.map { Candidate(place: $0, session: session) } }
     }
 
+    /// The password of the string, or else of the environment; nil where a file has it, or nobody.
+    var password: String? { values["password"] ?? Self.inherited["password"] }
+
     /// Whether there is another server to turn to.
     var hasChoice: Bool { candidates.count > 1 || candidates.first?.place?.isNamed == true }
 

@@ -237,4 +237,39 @@ import Testing
             #expect(try await states(of: 1, in: place.database) == ["succeeded": 1])
         }
     }
+
+    // Ctrl-C twice: neither the lame duck nor the drain is waited for, and no lease has to run out.
+    // Proves: REL-13.
+    @Test(.timeLimit(.minutes(2)))
+    func `a second signal gives what runs to other nodes at once`() async throws {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            arrival.yield()
+            try gate.wait()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let settings = [
+            "SERVER_LAME_DUCK_SECONDS": "3600", "WORKER_DRAIN_SECONDS": "3600", "WORKER_LEASE_SECONDS": "3600",
+        ]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.key()
+            let first = try await ServiceProcess.start(place, key: key)
+            try await submit(1, origin, first)
+            var arrived = arrivals.makeAsyncIterator()
+            await arrived.next()
+            first.send(SIGTERM)
+            try await until { try await first.request(.get, "/readyz").status == 503 }
+            first.send(SIGTERM)
+            #expect(try await first.waitForEnd() == 0, "\(first.logged)")
+            let free = try await place.database.client.query("SELECT FROM queue WHERE node_id IS NULL")
+            #expect(free.count == 1)
+            let second = try await ServiceProcess.start(place.apart, key: key)
+            await arrived.next()
+            gate.open()
+            #expect(try await states(of: 1, in: place.database) == ["succeeded": 1])
+            #expect(try await second.stop() == 0)
+        }
+    }
 }

@@ -60,6 +60,29 @@ struct GuardTests {
         }
     }
 
+    // Nobody listens at any of them.
+    // Proves: SEC-10.
+    @Test func `of a name's addresses sixteen are tried, and no name server is waited for beyond its time`()
+        async throws
+    {
+        let scene = try await Scene()
+        let rules = (1...17).map { "127.0.1.\($0):\(scene.origin.port)" }
+        try await ServiceProcess.with(allowing: rules, in: scene.network) { service in
+            scene.names.say((1...17).map { [127, 0, 1, $0] })
+            let once = #", "configuration": {"retry": {"maximumAttempts": 1}}"#
+            let job = try await service.fetch("http://many.example:\(scene.origin.port)/", more: once)
+            #expect(Self.error(of: job) == "cannotConnectToHost", "\(job)")
+            #expect(scene.dialled(besides: service).count == 16)
+            scene.names.fallSilent()
+            let began = ContinuousClock.now
+            let silent = try await service.fetch("http://silent.example/", more: once)
+            #expect(Self.error(of: silent) == "cannotFindHost", "\(silent)")
+            // Its resolver would ask for ten seconds.
+            let took = ContinuousClock.now - began
+            #expect(took > .seconds(4) && took < .seconds(9), "\(took)")
+        }
+    }
+
     // Proves: SEC-6.
     @Test func `the machine's own public addresses are refused, those that it gets later too`() async throws {
         let scene = try await Scene()

@@ -59,6 +59,7 @@ import Testing
     }
 
     // The balancer repeats nothing and follows the readiness alone.
+    // Proves: REL-13.
     @Test(.enabled(if: LoopbackServer.haproxy != nil))
     func `nodes are replaced one by one and no call fails`() async throws {
         let origin = try WireOrigin { connection in

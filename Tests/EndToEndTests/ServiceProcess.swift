@@ -193,6 +193,11 @@ final class ServiceProcess: Sendable {
     /// How much memory it has, in bytes.
     var residentBytes: Int { get throws { try #require(process.residentBytes) } }
 
+    /// The most that it had since ``forgetPeakOfMemory()``.
+    var peakOfMemory: Int { get throws { try #require(process.peakOfMemory) } }
+
+    func forgetPeakOfMemory() throws { try process.forgetPeakOfMemory() }
+
     /// Changes how many files and sockets it may have open, up to the limit that it began with.
     func limitDescriptors(to count: Int) async throws {
         try await Program.run(["/usr/bin/prlimit", "--pid", "\(process.pid)", "--nofile=\(count):"])

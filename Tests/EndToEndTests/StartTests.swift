@@ -40,6 +40,21 @@ import Testing
         }
     }
 
+    // Proves: SEC-53.
+    @Test func `a password of the database that anybody would try first is refused, and not told`() async throws {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            for (setting, name) in [
+                (["DATABASE_URL": "postgres://fetchd:mysecretpassword@192.0.2.1/jobs"], "DATABASE_URL"),
+                (["DATABASE_URL": "host=192.0.2.1 user=u", "PGPASSWORD": "mysecretpassword"], "DATABASE_URL"),
+                (["DATABASE_DIRECT_URL": "postgres://mysecretpassword:mysecretpassword@db/x"], "DATABASE_DIRECT_URL"),
+            ] {
+                let end = try await ProgramEnd.of(["serve"], place.environment.merging(setting) { $1 })
+                #expect(end.status == 78 && end.errors.contains("\(name): the password of the database"), "\(end)")
+                #expect(!end.errors.contains("mysecretpassword"))
+            }
+        }
+    }
+
     @Test func `without a key the service listens on this machine only`() async throws {
         try await ServiceProcess.Place.with(allowing: []) { place in
             let end = try await ProgramEnd.of(["serve", "--host", "0.0.0.0"], place.environment)

@@ -2,6 +2,7 @@ import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
+import Synchronization
 
 @testable import FetchAPI
 
@@ -21,6 +22,9 @@ extension FuzzTarget {
         case .waitExpression: Self.waitExpression(text)
         case .traceContext: Self.traceContext(text)
         case .provider: Self.provider(text)
+        case .issuerKeys: Self.issuerKeys(bytes)
+        case .clientFields: Self.clientFields(text)
+        case .operations: Self.operations(bytes)
         default: preconditionFailure("\(self) is read elsewhere")
         }
     }
@@ -47,6 +51,36 @@ extension FuzzTarget {
             { _ = try SecretRotation(json: json) }, { _ = try DeliveryReplay(json: json) },
             { _ = try TenantChange(json: json) },
         ])
+    }
+
+    /// Any JSON is what steers jobs, questions and loads, or a list of errors; what is stored of it reads as itself.
+    private static func operations(_ bytes: [UInt8]) {
+        guard let json = try? JSONParser.parse(bytes), let request = try? Request("http://a.example/") else { return }
+        expectViolations(of: [
+            {
+                let text = EgressDocument.text(of: try EgressDocument.rules(json: json))
+                precondition((try? EgressDocument(stored: text, version: 1)) != nil)
+            },
+            { _ = try SharedLimits(json: json, of: .host) }, { _ = try SharedLimits(json: json, of: .flow) },
+            {
+                let check = InputCheck()
+                _ = JobFilter(reader: JSONReader(json, check: check))
+                try check.finish()
+            },
+            {
+                let check = InputCheck()
+                _ = WhatIf(reader: JSONReader(json, check: check), about: request, in: SessionConfiguration())
+                try check.finish()
+            },
+        ])
+        for kind in Question.Kind.allCases {
+            expectViolations(of: [
+                {
+                    let reply = try Reply(json: json, to: kind)
+                    _ = (reply.shown, reply.secretBytes)
+                }
+            ])
+        }
     }
 
     /// Each reads its JSON, or says what is wrong with it.
@@ -97,6 +131,13 @@ extension FuzzTarget {
             precondition(text.utf8.starts(with: token.message) && text.utf8.count <= SignedToken.maximumLength)
         }
         _ = SignInLink(text)
+        let (job, secret) = (Job.ID(), SessionSecret(bytes: [UInt8](repeating: 7, count: 32)))
+        let own = StreamToken(tenant: Tenant.ID(rawValue: 1), job: job, key: APIKey.ID(), now: 0).text(secret)
+        precondition(StreamToken(own, job: job, secret: secret, now: 1) != nil)
+        // Nobody else can write one, whatever is put in its place or behind it.
+        for text in [text, own + text, "fs_" + text, own.replacing("fs_1.", with: "fs_\(text).")] where text != own {
+            precondition(StreamToken(text, job: job, secret: secret, now: 1) == nil)
+        }
     }
 
     /// What is read is JSON that a job can be looked for in.
@@ -134,5 +175,56 @@ extension FuzzTarget {
         if let answer = OpenIDAnswer(text), let metadata { _ = answer.isOf(issuer, metadata) }
         _ = OpenIDAnswer.error(text)
         if let url = IssuerURL(text) { precondition(IssuerURL("\(url)") == url) }
+    }
+
+    /// The keys that an issuer publishes, from the reading of the text to the check of a token.
+    private static func issuerKeys(_ bytes: [UInt8]) {
+        InlineExecutor.run {
+            guard let keys = try? await IssuerKeys(bytes) else { return }
+            precondition(keys.has(nil) && keys.faults.count <= IssuerKeys.maximumKeys)
+            let part = OpaqueText.write(#"{"alg":"ES256","kid":"a"}"#)
+            guard let token = try? SignedToken("\(part).e30.\(String(repeating: "A", count: 86))") else { return }
+            // Nobody has signed it.
+            precondition((try? keys.check(token)) == nil)
+        }
+    }
+
+    /// A line for `Host`, and the others for `Prefer`.
+    private static func clientFields(_ text: String) {
+        let lines = text.split(separator: "\n", maxSplits: 8, omittingEmptySubsequences: false).map(String.init)
+        let request = HTTPRequest(method: .get, scheme: nil, authority: lines[0], path: "/")
+        if HostField.isSound(in: request, mayLack: false) {
+            // What stands for a user, a path or a query would be read otherwise elsewhere.
+            precondition(!lines[0].contains { "@/?# \\\t".contains($0) })
+        }
+        var fields: HTTPFields = [:]
+        guard let prefer = HTTPField.Name("Prefer") else { return }
+        for line in lines.dropFirst() { fields.append(HTTPField(name: prefer, lenientValue: Array(line.utf8))) }
+        let preferences = Preferences(of: fields)
+        precondition((0...Preferences.maximumWait).contains(preferences.wait ?? 0))
+        _ = preferences.applied
+    }
+}
+
+/// Runs what is asynchronous on the thread that asks for it: its time is measured, and a fuzzer knows no other thread.
+private final class InlineExecutor: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+    private let isDone = Mutex(false)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+    }
+
+    static func run(_ operation: @escaping @Sendable () async -> Void) {
+        let executor = InlineExecutor()
+        Task(executorPreference: executor) {
+            await operation()
+            executor.isDone.withLock { $0 = true }
+        }
+        while !executor.isDone.withLock({ $0 }) {
+            let next = executor.jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            next?.runSynchronously(on: executor.asUnownedTaskExecutor())
+        }
     }
 }

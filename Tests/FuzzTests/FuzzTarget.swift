@@ -43,12 +43,15 @@ enum FuzzTarget: String, CaseIterable {
     case waitExpression
     case traceContext
     case provider
+    case issuerKeys
+    case clientFields
+    case operations
 
     func run(_ bytes: [UInt8]) {
         switch self {
         case .targetGuard, .headerFields, .contentRange, .dates, .keys, .digestFields: runOnFields(bytes)
         case .jobJSON, .cursor, .cron, .rateLimit, .query, .token, .curl, .serviceJSON, .waitExpression, .traceContext,
-            .provider:
+            .provider, .issuerKeys, .clientFields, .operations:
             runOnService(bytes)
         default: runOnAnswer(bytes)
         }

@@ -135,6 +135,17 @@ extension HostileInput {
         .init(.curl, "curl a -b", repeating: "'c=d'"),
         .init(.curl, "curl a -x ", repeating: ":1"), .init(.curl, "curl a -x b", repeating: "/"),
         .init(.curl, "curl a?b -G ", repeating: "-dx "), .init(.curl, "curl a # ", repeating: "#"),
+        .init(.issuerKeys, "{\"keys\": [1", repeating: ", {\"kty\": \"EC\", \"kid\": \"a#\"}", "]}"),
+        .init(.issuerKeys, "{\"keys\": [{\"kty\": \"RSA\", \"e\": \"AQAB\", \"n\": \"", repeating: "A", "\"}]}"),
+        .init(.clientFields, "", repeating: "a"), .init(.clientFields, "[", repeating: ":", "]"),
+        .init(.clientFields, "a\n", repeating: "wait=1;"), .init(.clientFields, "a\n", repeating: ", a#=\" 1"),
+        .init(.clientFields, "a\nwait=", repeating: "9"), .init(.token, "fs_", repeating: "1."),
+        .init(.operations, "{\"mode\": \"open\", \"deny\": [{\"hosts\": [\"a\"", repeating: ", \"a#.example\"", "]}]}"),
+        .init(.operations, "{\"labels\": {\"a\": \"b\"", repeating: ", \"a#\": \"b\"", "}}"),
+        .init(.operations, "{\"answer\": \"useBody\", \"body\": {\"text\": \"", repeating: marks, "\"}}"),
+        .init(
+            .operations, "{\"on\": \"didReceiveResponse\", \"headers\": {\"a\": \"b\"", repeating: ", \"a#\": \"b\"",
+            "}}"),
         .init(.query, "", repeating: "a#=b&"), .init(.query, "a=", repeating: "%41"),
     ]
 }

@@ -93,9 +93,19 @@ package final class Program: Sendable {
     package func send(_ signal: Int32) { kill(pid, signal) }
 
     /// How much memory it has, in bytes (proc(5), `VmRSS`); nil when it is gone.
-    package var residentBytes: Int? {
+    package var residentBytes: Int? { bytes("VmRSS") }
+
+    /// The most that it had since ``forgetPeakOfMemory()`` (`VmHWM`).
+    package var peakOfMemory: Int? { bytes("VmHWM") }
+
+    /// Begins to look for the most memory anew (proc(5), `clear_refs`).
+    package func forgetPeakOfMemory() throws {
+        try Data("5".utf8).write(to: URL(filePath: "/proc/\(pid)/clear_refs"))
+    }
+
+    private func bytes(_ name: String) -> Int? {
         let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("\(name):") }
         return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
     }
 

@@ -24,6 +24,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var body: TimeAmount = .seconds(30)
         /// How long a client may take none of an answer.
         var stall: TimeAmount = .seconds(60)
+        /// How long a connection may be without a request.
+        var idle: TimeAmount = .seconds(60)
         /// The time for a client to take the response while it still sends a body that is not read.
         var linger: TimeAmount = .seconds(2)
     }

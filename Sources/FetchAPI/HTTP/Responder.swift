@@ -27,6 +27,7 @@ struct Responder: HTTPResponder {
     let streamTokens: StreamTokens
     let connections: OpenConnections
     let gate: TenantGate
+    let storage: StorageGate
     let readiness: any Readiness
     let audit: any AuditLog
     let uses: DailyUses
@@ -119,10 +120,8 @@ struct Responder: HTTPResponder {
             let call = try await authorized(call, with: key, for: route)
             if let connection = call.connection { try connections.begin(connection, for: tenant) }
             if route.work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
-            if route.work == .jobs {
-                try await gate.requireTraffic(of: tenant)
-                try await gate.requireStorage(of: tenant)
-            }
+            if route.work == .jobs || route.work == .job { try await gate.requireTraffic(of: tenant) }
+            if route.work == .jobs { try await storage.require(of: tenant) }
             return try await AuditActor.$current.withValue(actor) {
                 try await handler(call, tenant).taggedByContent(for: call)
             }

@@ -35,6 +35,8 @@ struct Route: Sendable {
     enum Work: Sendable {
         /// Loads.
         case jobs
+        /// One load, of which the route itself says whether its tenant has to have room for what it leaves.
+        case job
         /// Bytes.
         case bytes
     }

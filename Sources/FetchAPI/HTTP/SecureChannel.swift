@@ -26,23 +26,20 @@ struct SecureChannel: ServerChildChannel {
     private let http1: LoopBoundChannel
     private let http2: HTTP2Channel
 
-    /// - Parameters:
-    ///   - http1: For clients that choose HTTP/1.1, or nothing.
-    ///   - idleTimeout: How long a connection of HTTP/2 may be without streams.
+    /// - Parameter http1: For clients that choose HTTP/1.1, or nothing.
     init(
-        _ tls: TLSConfiguration, limits: ConnectionGuard.Limits, connections: OpenConnections, http1: LoopBoundChannel,
-        idleTimeout: Duration
+        _ tls: TLSConfiguration, limits: ConnectionGuard.Limits, connections: OpenConnections, http1: LoopBoundChannel
     ) throws {
         context = try NIOSSLContext(configuration: tls)
         // The framework asks clients of HTTP/2 to leave first.
         self.limits = HandshakeGuard.Limits(
-            handshake: limits.head, idle: TimeAmount(idleTimeout) + limits.linger, linger: limits.linger)
+            handshake: limits.head, idle: limits.idle + limits.linger, linger: limits.linger)
         self.connections = connections
         self.http1 = http1
         http2 = HTTP2Channel(
             responder: http1.base.responder,
             configuration: HTTP2ChannelConfiguration(
-                idleTimeout: idleTimeout, gracefulCloseTimeout: .seconds(10),
+                idleTimeout: .nanoseconds(limits.idle.nanoseconds), gracefulCloseTimeout: .seconds(10),
                 streamConfiguration: HTTP1Channel.Configuration(
                     additionalChannelHandlers: [
                         ConnectionGuard(limits: limits, connections: connections, isStream: true)

@@ -6,13 +6,11 @@ import Synchronization
 final class TenantGate: Sendable {
     private let limits: KnownTenantLimits
     private let traffic: TrafficMeter
-    private let catalog: any BlobCatalog
     private let rates = Mutex(RequestRates())
 
-    init(limits: KnownTenantLimits, traffic: TrafficMeter, catalog: any BlobCatalog) {
+    init(limits: KnownTenantLimits, traffic: TrafficMeter) {
         self.limits = limits
         self.traffic = traffic
-        self.catalog = catalog
     }
 
     /// How many tenants have sent requests lately.
@@ -41,9 +39,15 @@ final class TenantGate: Sendable {
                 by: "bytesOfDay", quota: Int(limit), window: 86_400,
                 retryingAfter: Int(min(max(seconds, 1), 86_400)))
     }
+}
+
+/// The limit of what tenants have stored, for work of which nobody knows yet how much it will leave.
+struct StorageGate: Sendable {
+    let limits: KnownTenantLimits
+    let catalog: any BlobCatalog
 
     /// Refuses work of a tenant that has as many bytes stored as it may: nobody knows how large a body will be.
-    func requireStorage(of tenant: Tenant.ID) async throws {
+    func require(of tenant: Tenant.ID) async throws {
         guard limits[.maximumStoredBytes, tenant] != nil, let room = try await catalog.room(of: tenant), room.left <= 0
         else { return }
         throw Problem(

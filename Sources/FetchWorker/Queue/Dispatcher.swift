@@ -39,6 +39,7 @@ package final class Dispatcher: Service {
     let completionNotifier: (any Notifiable)?
     let schedules: (any Notifiable)?
     private let parkAll: @Sendable () async -> Void
+    private let forced: ForcedStop
     let refusals: RefusedTargets
     let logger: Logger
     let metrics: WorkerMetrics
@@ -64,6 +65,7 @@ package final class Dispatcher: Service {
     ///   - courier: Is woken when there is an event to deliver.
     ///   - completionNotifier: Is woken when a session or a group may have lost its last job.
     ///   - schedules: Is woken when the time of a schedule is near.
+    ///   - forced: Ends the time that running jobs have at a stop.
     ///   - audit: Where refused targets are noted.
     ///   - metrics: Where the worker's counts are kept.
     package init(
@@ -75,6 +77,7 @@ package final class Dispatcher: Service {
         completionNotifier: (any Notifiable)? = nil,
         schedules: (any Notifiable)? = nil,
         parkAll: @escaping @Sendable () async -> Void = {},
+        forced: ForcedStop = ForcedStop(),
         audit: (any AuditLog)? = nil,
         metrics registry: MetricsRegistry,
         logger: Logger
@@ -87,6 +90,7 @@ package final class Dispatcher: Service {
         self.completionNotifier = completionNotifier
         self.schedules = schedules
         self.parkAll = parkAll
+        self.forced = forced
         refusals = RefusedTargets(registry, audit: audit)
         self.logger = logger
         leaseTimer = Timer(clock: intake.clock)
@@ -141,13 +145,13 @@ package final class Dispatcher: Service {
         }
     }
 
-    /// Ends the remaining jobs when the drain time is over; they go back to the queue.
+    /// Ends the remaining jobs when the drain time is over, or the stop is forced; they go back to the queue.
     private func limitDrain() async {
         try? await gracefulShutdown()
         await releaseWaiting()
         running.stopSuspended(.drained)
         let deadline = clock.now + configuration.drainTimeout
-        while running.count > 0, clock.now < deadline {
+        while running.count > 0, clock.now < deadline, !forced.isForced {
             try? await clock.sleep(for: .milliseconds(20))
         }
         running.stopAll(.drained)

@@ -3,6 +3,7 @@ import FetchAPI
 import FetchEngine
 import FetchRuntime
 import FetchStorage
+import Glibc
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -17,7 +18,8 @@ struct ServeCommand: AsyncParsableCommand {
             \(Settings.help)
 
             The first signal to stop has readiness say 503 for SERVER_LAME_DUCK_SECONDS, lets requests end for 10 s,
-            and then running jobs for WORKER_DRAIN_SECONDS; a second one ends the program at once.
+            and then running jobs for WORKER_DRAIN_SECONDS; a second one gives the jobs that still run to other nodes
+            at once, and a third ends the program.
 
             Exit codes: 0 stopped as asked, 64 wrong usage, 69 the database cannot be reached, 78 a setting is wrong.
             """
@@ -41,14 +43,19 @@ struct ServeCommand: AsyncParsableCommand {
             let logger = log.logger(settings.logLevel)
             let metrics = MetricsRegistry()
             let database = try await Database(settings, metrics: metrics, logger: logger)
+            let forced = ForcedStop()
             // The first to start is the last to stop.
-            var services = [ServiceGroupConfiguration.ServiceConfiguration(named: SuppressedLines(log: log))]
+            var services = [
+                ServiceGroupConfiguration.ServiceConfiguration(named: SuppressedLines(log: log)),
+                .init(named: FurtherSignals(forced: forced)),
+            ]
             if let cluster = database.cluster {
                 services.append(.init(named: cluster, failureTerminationBehavior: .gracefullyShutdownGroup))
             }
             services.append(
                 .init(
-                    named: NodeService(settings: settings, database: database, metrics: metrics, logger: logger),
+                    named: NodeService(
+                        settings: settings, database: database, forced: forced, metrics: metrics, logger: logger),
                     successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup
                 )
@@ -57,5 +64,23 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.gracefulShutdownSignals = [.sigterm, .sigint]
             try await ServiceGroup(configuration: configuration).run()
         }
+    }
+}
+
+/// Hears what the service group does not: the signals to stop after the first.
+private struct FurtherSignals: Service {
+    let forced: ForcedStop
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var count = 0
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                count += 1
+                if count == 2 { forced.force() }
+                // Whatever keeps it, such as a database that hangs.
+                if count > 2 { _exit(EXIT_FAILURE) }
+            }
+        }
+        try await gracefulShutdown()
     }
 }

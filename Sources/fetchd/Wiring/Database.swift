@@ -25,6 +25,15 @@ struct Database: Sendable {
         loop = EventLoop(name: "fetchd-db")
         let connectionString: String
         if let url = settings.databaseURL {
+            let urls: [String: String?] = ["DATABASE_URL": url, "DATABASE_DIRECT_URL": settings.directDatabaseURL]
+            for (name, text) in urls.compactMapValues(\.self) where GuessablePassword.isUsed(in: text) {
+                throw ExitError(
+                    .configuration,
+                    """
+                    \(name): the password of the database is one that anybody would try first; give its user another \
+                    (ALTER USER … PASSWORD …), or reach it by a socket or a loopback address of this machine
+                    """)
+            }
             cluster = nil
             connectionString = url
         } else {

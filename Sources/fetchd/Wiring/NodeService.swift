@@ -13,6 +13,7 @@ import ServiceLifecycle
 struct NodeService: Service {
     let settings: Settings
     let database: Database
+    let forced: ForcedStop
     let metrics: MetricsRegistry
     let logger: Logger
 
@@ -28,7 +29,7 @@ struct NodeService: Service {
         try await makeFirstKey(keys)
         try await refuseOpenDoor(keys)
         let node = try await RunningNode(
-            settings: settings, database: database, ring: ring, metrics: metrics, logger: logger)
+            settings: settings, database: database, ring: ring, forced: forced, metrics: metrics, logger: logger)
         try await withGracefulShutdownHandler {
             try await node.run()
         } onGracefulShutdown: {
@@ -67,7 +68,8 @@ private struct RunningNode {
     private let logger: Logger
 
     init(
-        settings: Settings, database: Database, ring: KeyRing, metrics: MetricsRegistry, logger: Logger
+        settings: Settings, database: Database, ring: KeyRing, forced: ForcedStop, metrics: MetricsRegistry,
+        logger: Logger
     ) async throws {
         let presence = NodePresence()
         let id = presence.id
@@ -215,6 +217,7 @@ private struct RunningNode {
             completionNotifier: completionNotifier,
             schedules: scheduleTimer,
             parkAll: delegates.parkAll,
+            forced: forced,
             audit: audit,
             metrics: metrics,
             logger: logger
@@ -295,6 +298,7 @@ private struct RunningNode {
                 tracer: tracer
             ),
             logger: logger,
+            forced: forced,
             onListening: { port in
                 presence.listens(at: settings.nodeURL(port: port))
                 // Others are to know it at once.

@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
@@ -83,6 +84,71 @@ extension CanaryScene {
                 #"{"url": "canary://shelf/\#(own("URL of a protocol"))", "headers": [{"name": "Authorization", "#
                     + #""value": "\#(canaries("field for a protocol"))"}]}"#)
         ]
+    }
+
+    // MARK: Doors and keys
+
+    /// A message of the door for clients of QStash, with a secret that it passes on.
+    func plantMessage() async throws -> [String] {
+        let name = try #require(HTTPField.Name("Upstash-Forward-Authorization"))
+        let sent = try await ask(
+            .post, "/v2/publish/\(origin.url("/ok"))", own("body of a message"),
+            headers: [name: canaries("field of a message"), .contentType: "text/plain"])
+        return [try #require(member(sent.json, "messageId", as: String.self), "\(sent.text)")]
+    }
+
+    /// Secrets that the service makes: keys of the API and keys that sign requests, before and after their rotation.
+    func plantKeys() async throws -> [String] {
+        let made = try await ask(.post, "/v1/keys", #"{"name": "made", "scopes": ["jobs:read"]}"#)
+        let id = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+        let rotated = try await ask(.post, "/v1/keys/\(id)/rotate", #"{"overlap": 60}"#)
+        for (name, answer) in [("first", made), ("second", rotated)] {
+            let token = try #require(member(answer.json, "token", as: String.self), "\(answer.text)")
+            canaries.add("\(name) key of the API", Array(token.utf8))
+            // Behind the prefix and the id, without the checksum.
+            canaries.add("\(name) key of the API, its secret", Array(token.utf8.dropFirst(3 + 26).prefix(64)))
+            _ = try await service.request(.get, "/v1/jobs", key: token)
+        }
+        let keys = [try await ask(.get, "/v2/keys"), try await ask(.post, "/v2/keys/rotate")]
+        for answer in keys {
+            for name in ["current", "next"] {
+                let key = try #require(member(answer.json, name, as: String.self), "\(answer.text)")
+                canaries.add("\(name) signing key", Array(key.utf8))
+            }
+        }
+        let signature = #"{"name": "X-Signature", "content": "signature"}"#
+        return [
+            try await succeeding(
+                try await submit(#"{"url": "\#(origin.url("/ok"))", "attemptHeaders": [\#(signature)]}"#))
+        ]
+    }
+
+    /// A token that stands in a URL: who reads the log must not be able to follow the job by it.
+    func plantStreamToken(of job: String) async throws {
+        let made = try await ask(.post, "/v1/jobs/\(job)/events/token", "{}")
+        let token = try #require(member(made.json, "token", as: String.self), "\(made.text)")
+        canaries.add("token of a stream", Array(token.utf8))
+        let code = try #require(token.split(separator: ".").last)
+        canaries.add("token of a stream, its code", Array(code.utf8))
+        // As a browser asks, without a key.
+        let stream = Request(
+            url: try URLRecord("\(service.base)/v1/jobs/\(job)/events?token=\(token)"),
+            headerFields: [.accept: "text/event-stream"])
+        let (_, response) = try await Session().data(for: stream)
+        #expect(response.status == .ok)
+    }
+
+    /// The secret of a link that signs in once, in the hands of a browser and of somebody who comes later.
+    func plantLink() async throws {
+        let link = try await place.run("dashboard", "link")
+        let secret = try #require(link.split(separator: "#").last.map { $0.prefix { !$0.isWhitespace } }, "\(link)")
+        canaries.add("secret of a link", Array(secret.utf8))
+        for statuses in [200...399, 400...499] {
+            try await ask(
+                .post, "/dashboard/link", "code=\(secret)",
+                headers: [.contentType: "application/x-www-form-urlencoded", .origin: service.base],
+                expecting: statuses)
+        }
     }
 
     // MARK: What is refused
@@ -172,8 +238,8 @@ extension CanaryScene {
     private func plantWrongKeys(_ secret: (String) -> String) async throws {
         try await ask(.get, "/v1/jobs?key=\(secret("key in a URL"))", expecting: 400...499)
         try await ask(.get, "/v1/jobs/\(secret("key in a path"))", expecting: 400...499)
-        for scheme in ["Bearer fk_", "Basic "] {
-            let field = "\(scheme)\(secret("key as \(scheme.prefix(6))"))"
+        for scheme in ["Bearer fk_", "Bearer eyJ", "Basic "] {
+            let field = "\(scheme)\(secret("key as \(scheme)"))"
             try await ask(.get, "/v1/jobs", headers: [.authorization: field], expecting: 400...499)
         }
         try await ask(

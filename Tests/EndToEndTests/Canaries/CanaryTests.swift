@@ -22,6 +22,10 @@ import Testing
         ("secret of a protocol", "PUT /v1/admin/protocols/", "a new secret is shown once"),
         ("secret of a protocol", "POST /v1/admin/protocols/", "a new secret is shown once"),
         ("name of a member", "POST /v1/jobs ", "a problem names the members that it refuses"),
+        ("key of the API", "POST /v1/keys", "a new key is shown once"),
+        ("signing key", "GET /v2/keys", "receivers need them"),
+        ("signing key", "POST /v2/keys/rotate", "receivers need them"),
+        ("token of a stream", "POST /v1/jobs/id/events/token", "a new token is shown once"),
     ]
 
     /// The outputs that show what is not secret, so that the search would find secrets there.
@@ -80,8 +84,12 @@ import Testing
             jobs += try await scene.plantEphemeral()
             jobs += try await scene.plantAnswers()
             jobs += try await scene.plantProtocol()
+            jobs += try await scene.plantMessage()
+            jobs += try await scene.plantKeys()
+            try await scene.plantLink()
             try await scene.plantRefused()
             for job in jobs { _ = try await service.end(of: job) }
+            try await scene.plantStreamToken(of: jobs[0])
             try await scene.look(at: jobs, session: session, key: key)
             #expect(try await service.stop() == 0)
             try scene.keepLog()

@@ -56,8 +56,7 @@ import Testing
     @Test func `requests without a valid key take no room and no memory`() async throws {
         let server = try await TestServer(limits: [.maximumRequestsPerSecond: 1])
         let gate = TenantGate(
-            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits),
-            catalog: server.catalog)
+            limits: server.tenantLimits, traffic: TrafficMeter(store: server.traffic, limits: server.tenantLimits))
         _ = try gate.take(of: .first)
         #expect(gate.count == 1)
         try await server.test { call async throws in
@@ -137,6 +136,9 @@ import Testing
             #expect(refused.headers[.rateLimitPolicy] == #""storedBytes";q=10"#)
             #expect(refused.headers[.retryAfter] == "60")
             #expect(try await call(.post, "/v1/jobs/batch", headers: ndjson, body: job).problem == .tooManyBytes)
+            // What leaves nothing needs no room.
+            let head = #"{"request": {"url": "http://a.example/", "method": "HEAD"}}"#
+            #expect(try await call(.post, "/v1/jobs", body: head).status == .accepted)
             let id = try #require(blob.json?["id"]?.string)
             #expect(try await call(.delete, "/v1/blobs/\(id)").status == .noContent)
             #expect(try await call(.post, "/v1/jobs", body: job).status == .accepted)

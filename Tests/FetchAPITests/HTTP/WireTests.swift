@@ -142,6 +142,16 @@ import Testing
         #expect(body.contains("\"code\":\"requestTimeout\""))
     }
 
+    // The exchange ends when the server closes the connection, which the client keeps open.
+    // Proves: SEC-44.
+    @Test func `a connection without a request is closed`() async throws {
+        var limits = ConnectionGuard.Limits()
+        #expect(limits.idle == .seconds(60))
+        limits.idle = .milliseconds(50)
+        let answer = try await Self.answer(to: "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", connection: limits)
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.matches(of: #/HTTP/1.1 /#).count == 1, "\(answer)")
+    }
+
     @Test func `stopping ends the wait for a job and answers that it goes on`() async throws {
         let (stored, tell) = AsyncStream<Void>.makeStream()
         let jobs = MemoryJobStore { _ in

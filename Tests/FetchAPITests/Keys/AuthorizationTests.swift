@@ -220,6 +220,37 @@ import Testing
         }
     }
 
+    // An endpoint outlives the job that it was made for.
+    @Test func `a key without the scope for endpoints names those that there are, and makes none`() async throws {
+        let server = try await TestServer()
+        let spec = APIKeySpec(name: "narrow", scopes: Set<Scope>.tenant.subtracting([.webhooks]))
+        try await Self.test(server, spec) { call, narrow, _ async throws in
+            let hook = #""webhook": {"url": "https://hook.example/"}"#
+            let requests = [
+                ("/v1/jobs", #"{"request": "http://a.example/", \#(hook)}"#),
+                ("/v1/explain", #"{"request": "http://a.example/", \#(hook)}"#), ("/v1/groups", "{\(hook)}"),
+                ("/v1/sessions", #"{"kind": "background", "identifier": "b", \#(hook)}"#),
+                ("/v1/schedules", #"{"interval": 60, "job": {"request": "http://a.example/", \#(hook)}}"#),
+            ]
+            for (path, body) in requests {
+                let refused = try await narrow(.post, path, body: body)
+                #expect(refused.problem == .scopeRequired && refused.text.contains("webhook.url"), "\(refused.text)")
+                #expect(refused.headers[.wwwAuthenticate]?.contains(#"scope="webhooks""#) == true)
+            }
+            let line = try await narrow(
+                .post, "/v1/jobs/batch", headers: [.contentType: "application/x-ndjson"], body: requests[0].1)
+            #expect(line.json?["problem"]?["code"]?.string == "scopeRequired", "\(line.text)")
+            #expect(try await call(.get, "/v1/webhooks/endpoints").json?["data"]?.count == 0)
+            let made = try await call(.post, "/v1/webhooks/endpoints", body: #"{"url": "https://hook.example/"}"#)
+            #expect(made.status == .created, "\(made.text)")
+            for (path, body) in requests {
+                let answer = try await narrow(.post, path, body: body)
+                #expect(answer.status.code < 300, "\(path): \(answer.text)")
+            }
+            #expect(try await call(.get, "/v1/webhooks/endpoints").json?["data"]?.count == 1)
+        }
+    }
+
     @Test func `redirects of a key that is bound to hosts lead to no other`() async throws {
         let server = try await TestServer()
         let hosts = ["a.example", "*.b.example", "d.example:81", "192.0.2.0/24"].compactMap { HostPattern($0) }

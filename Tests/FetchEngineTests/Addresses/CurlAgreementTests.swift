@@ -1,6 +1,8 @@
 import CCurl
-import FetchEngine
+import TestSupport
 import Testing
+
+@testable import FetchEngine
 
 /// How libcurl's URL API reads a text.
 private struct CurlReading: Equatable {
@@ -54,5 +56,26 @@ private struct CurlReading: Equatable {
             guard let url = try? judge.target(URLMutationTests.mutated(text, with: &generator)) else { continue }
             #expect(CurlReading(Self.sent(url).description) == CurlReading(url))
         }
+    }
+
+    // What no URL does as far as we know: here the text is not that of the origin.
+    // Proves: SEC-1.
+    @Test(arguments: [
+        "http://b.example/", "https://a.example/", "http://a.example:81/", "http://a.example:0/", "http://a b/", "",
+    ])
+    func `a text that libcurl reads otherwise is not loaded`(text: String) async throws {
+        let settings = SharedConfiguration(SessionConfiguration()).connections
+        let origin = try URLRecord("http://a.example/").origin
+        let error = await TransferLoop().run { loop -> LoadError? in
+            let key = Partition.Key(session: 1, settings: settings, terms: ConnectionTerms(), credential: nil)
+            let partition = loop.partition(for: key)
+            do throws(LoadError) {
+                try partition.confirm(text, of: origin)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(error?.code.name == "urlInvalid", "\(String(describing: error))")
     }
 }

@@ -44,6 +44,42 @@ import Testing
         }
     }
 
+    // The connection is killed where the statement has written one and not the other.
+    // Proves: REL-1.
+    @Test(arguments: ["results", "webhook_deliveries"])
+    func `the end of a job and its event are stored together or not at all`(_ table: String) async throws {
+        try await StoreFixture.with { fixture in
+            let (store, client) = (try fixture.webhooks(), fixture.database.client)
+            let endpoint = try fixture.endpoint()
+            try await store.add(endpoint)
+            let job = try NewJob.make(more: #", "webhook": {"endpoint": "\#(endpoint.id)"}"#)
+            _ = try await fixture.store().enqueue([job])
+            let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
+            try await client.query(
+                """
+                CREATE FUNCTION tear() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+                BEGIN
+                    PERFORM pg_terminate_backend(pg_backend_pid());
+                    RETURN NEW;
+                END
+                $$
+                """)
+            try await client.query(
+                """
+                CREATE TRIGGER tear BEFORE INSERT ON \(.identifier(table))
+                FOR EACH ROW EXECUTE FUNCTION tear()
+                """)
+            await #expect(throws: StoreError.self) { try await fixture.queue().settle(claimed, .make()) }
+            #expect(try await fixture.count("results") == 0)
+            #expect(try await fixture.count("webhook_deliveries") == 0)
+            #expect(try await fixture.count("queue") == 1)
+            try await client.query("DROP TRIGGER tear ON \(.identifier(table))")
+            #expect(try await fixture.queue().settle(claimed, .make()))
+            #expect(try await fixture.count("results") == 1)
+            #expect(try await store.claimDeliveries(.init(slots: 10)).map(\.subject) == [.job(job.id)])
+        }
+    }
+
     // Proves: SEC-36.
     @Test func `a failed try is due again after its wait, under the same id`() async throws {
         try await StoreFixture.with { fixture in

@@ -6,6 +6,7 @@ package final class NameServer: Sendable {
     private let descriptor: Int32
     private let addresses: Mutex<[[UInt8]]>
     private let names = Mutex<[String]>([])
+    private let isSilent = Mutex(false)
     private let service: (host: String, port: UInt16)
 
     /// Listens at port 53 of all addresses; to be called inside a ``NetworkNamespace``.
@@ -40,6 +41,9 @@ package final class NameServer: Sendable {
     /// Changes the addresses of its replies from now on.
     package func say(_ addresses: [[UInt8]]) { self.addresses.withLock { $0 = addresses } }
 
+    /// Answers no question any more.
+    package func fallSilent() { isSilent.withLock { $0 = true } }
+
     private static func serveOne(_ descriptor: Int32, _ answer: ([UInt8]) -> [UInt8]?) {
         var query = [UInt8](repeating: 0, count: 1500)
         var peer = sockaddr_in()
@@ -53,7 +57,8 @@ package final class NameServer: Sendable {
     }
 
     /// RFC 1035 §4.
-    private func answer(to query: [UInt8]) -> [UInt8] {
+    private func answer(to query: [UInt8]) -> [UInt8]? {
+        guard !isSilent.withLock({ $0 }) else { return nil }
         var (end, labels) = (12, [String]())
         while end < query.count, query[end] != 0 {
             labels.append(String(decoding: query[(end + 1)...].prefix(Int(query[end])), as: UTF8.self))

@@ -1628,7 +1628,8 @@ export interface WebhookTarget {
 
 /**
  * Where the job's events are sent, and which: either `endpoint` or `url`. A `url` stands for your enabled endpoint
- * with this address; where there is none, one is made. Answers name the endpoint.
+ * with this address; where there is none, one is made, which needs the scope `webhooks`. Answers name the
+ * endpoint.
  */
 export interface JobWebhook {
   endpoint?: WebhookEndpointID;

@@ -41,8 +41,9 @@ struct QStashScheduleRoutes: Sendable {
         let message = try QStashMessage(
             to: order.destination, order.fields, body: order.body, queue: nil, caller: order.caller, schedule: name)
         var spec = try Self.spec(order.fields, message)
-        try await rules.check(&spec.job, tenant)
-        try await queues.settle([message], by: try call.requireKey())
+        let key = try call.requireKey()
+        try await rules.check(&spec.job, tenant, by: key)
+        try await queues.settle([message], by: key)
         try await store(Schedule(id: id, tenant: tenant, spec: spec))
         return .json(status: .created) { $0.member("scheduleId", name) }
     }

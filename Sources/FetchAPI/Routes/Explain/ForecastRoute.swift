@@ -37,7 +37,7 @@ struct ForecastRoute: Sendable {
             try JobSpec(json: json, besides: ["whatIf", "dryRun"])
         }
         try owner?.bind(&spec)
-        try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
+        try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant, by: owner)
         _ = try await sessions.job(spec, of: tenant, idempotency: nil)
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: tenant)?.spec }

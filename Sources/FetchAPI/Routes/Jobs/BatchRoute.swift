@@ -169,7 +169,7 @@ struct Batch {
             var spec = line.spec
             try owner.bind(&spec)
             try await route.endpoints.settle(
-                &spec.webhook, asking: spec.configuration.delegate, of: tenant)
+                &spec.webhook, asking: spec.configuration.delegate, of: tenant, by: owner)
             try await route.groups.require(spec.group, of: tenant)
             let idempotency = line.key?.idempotency(for: spec) ?? key?.idempotency(for: spec, line: count)
             let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency, in: trace)

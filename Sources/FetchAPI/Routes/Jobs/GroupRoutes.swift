@@ -23,7 +23,7 @@ struct GroupRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
         var spec = try JobGroupSpec(json: json)
-        try await endpoints.settle(&spec.webhook, of: tenant)
+        try await endpoints.settle(&spec.webhook, of: tenant, by: try call.requireKey())
         let new = JobGroup(tenant: tenant, spec: spec)
         return try await groups.create(new, key?.idempotency(for: spec)).response(Self.created)
     }

@@ -19,10 +19,11 @@ struct JobRoutes: Sendable {
     let forwarding: Forwarding
     let warnings: Warnings
     let submitted: Counter
+    let storage: StorageGate
 
     var routes: [Route] {
         [
-            Route(.post, "/v1/jobs", tenant: submit).taking(.jobs),
+            Route(.post, "/v1/jobs", tenant: submit).taking(.job),
             Route(.get, "/v1/jobs", tenant: list),
             Route(.get, "/v1/jobs/{id}", tenant: get),
         ]
@@ -61,7 +62,7 @@ struct JobRoutes: Sendable {
     func check(_ json: JSONValue, of tenant: Tenant.ID, by owner: APIKey?) async throws {
         var spec = try await Self.spec(json, of: tenant)
         try owner?.bind(&spec)
-        try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
+        try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant, by: owner)
         try await groups.require(spec.group, of: tenant)
         _ = try await sessions.job(spec, of: tenant, idempotency: nil)
     }
@@ -77,7 +78,8 @@ struct JobRoutes: Sendable {
     ) async throws -> NewJob {
         var spec = try await Self.spec(json, of: tenant)
         try owner?.bind(&spec)
-        try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
+        if spec.mayLeaveBody { try await storage.require(of: tenant) }
+        try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant, by: owner)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(
             spec, of: tenant, idempotency: key?.idempotency(for: spec), in: trace)

@@ -13,7 +13,7 @@ extension ScheduleRoutes {
         return try await update(call, tenant) { schedule in
             let json = try JSONParser.parse(schedule.spec.openJSON).merging(patch)
             var spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
-            try await check(&spec.job, tenant)
+            try await check(&spec.job, tenant, by: try call.requireKey())
             schedule.change(to: spec, at: .now)
         }
     }
@@ -63,7 +63,9 @@ extension ScheduleRoutes {
             let fingerprint = SHA256Digest(of: Array(schedule.id.description.utf8))
             let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: fingerprint) }
             var webhook = job.spec.webhook
-            try await endpoints.settle(&webhook, asking: job.spec.configuration.delegate, of: schedule.tenant)
+            // What the schedule names is an endpoint already.
+            try await endpoints.settle(
+                &webhook, asking: job.spec.configuration.delegate, of: schedule.tenant, by: nil)
             job = try await sessions.job(
                 job.spec, of: schedule.tenant, idempotency: idempotency, in: trace)
             try await holds.hold(for: job)

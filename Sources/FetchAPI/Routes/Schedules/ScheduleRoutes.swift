@@ -32,13 +32,13 @@ struct ScheduleRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
         var spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
-        try await check(&spec.job, tenant)
+        try await check(&spec.job, tenant, by: try call.requireKey())
         let new = Schedule(tenant: tenant, spec: spec)
         return try await schedules.create(new, key?.idempotency(for: spec)).response(Self.created)
     }
 
     /// Refuses a job that could not be stored now, with pointers into the schedule.
-    func check(_ job: inout JobSpec, _ tenant: Tenant.ID) async throws {
+    func check(_ job: inout JobSpec, _ tenant: Tenant.ID, by owner: APIKey) async throws {
         do {
             if let id = job.session, try await sessions.session(id, of: tenant)?.spec.kind == .ephemeral {
                 throw InvalidInput(pointer: "/session", message: "is ephemeral: a schedule outlives it")
@@ -47,7 +47,7 @@ struct ScheduleRoutes: Sendable {
                 throw InvalidInput(pointer: "/initiated", message: "is for jobs that are submitted: say discretionary")
             }
             _ = try await sessions.job(job, of: tenant, idempotency: nil)
-            try await endpoints.settle(&job.webhook, asking: job.configuration.delegate, of: tenant)
+            try await endpoints.settle(&job.webhook, asking: job.configuration.delegate, of: tenant, by: owner)
         } catch let error as InvalidInput {
             throw InvalidInput(
                 error.violations.map { Violation(pointer: "/job\($0.pointer)", message: $0.message) })

@@ -28,7 +28,8 @@ struct SessionRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
         var spec = try await KeyReading.shared.read(json, of: tenant, SessionSpec.init(json:))
-        try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
+        try await endpoints.settle(
+            &spec.webhook, asking: spec.configuration.delegate, of: tenant, by: try call.requireKey())
         try await credentials.check(spec.configuration, of: tenant)
         try known.check(spec, of: tenant)
         let new = NewSession(

@@ -23,18 +23,25 @@ struct KnownEndpoints: Sendable {
 
     /// Refuses an endpoint that the tenant does not have, and an address for which no endpoint can be made.
     ///
-    /// - Parameter delegate: The delegate, whose endpoint has to exist too.
+    /// An endpoint stays, is sent what others submit for its address, and is the tenant's as any other: so a new one needs
+    /// the scope that `/v1/webhooks/endpoints` asks for.
+    ///
+    /// - Parameters:
+    ///   - delegate: The delegate, whose endpoint has to exist too.
+    ///   - owner: The key of the request; nil for none, which may make endpoints.
     /// - Returns: The endpoint that has the address of the webhook: the oldest one that is enabled. Nil when there is
     ///   none yet, and when the webhook has no address.
     @discardableResult
     nonisolated(nonsending) func check(
-        _ webhook: JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
+        _ webhook: JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID,
+        by owner: APIKey?
     ) async throws -> WebhookEndpoint.ID? {
         try await delegates.require(delegate.endpoint, of: tenant)
         try await ids.require(webhook?.endpoint, of: tenant)
         guard let url = webhook?.url else { return nil }
         let endpoints = try await store.endpoints(of: tenant)
         if let known = endpoints.first(where: { $0.url == url && $0.disabling == nil }) { return known.id }
+        try owner?.requireEndpoint()
         if let refusal = await check(url, tenant) { throw InvalidInput(pointer: "/webhook/url", message: refusal) }
         guard endpoints.count < Self.maximumEndpoints else {
             throw InvalidInput(
@@ -46,9 +53,10 @@ struct KnownEndpoints: Sendable {
 
     /// Checks a webhook, and replaces its address by the endpoint that has it; adds one when there is none.
     nonisolated(nonsending) func settle(
-        _ webhook: inout JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
+        _ webhook: inout JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID,
+        by owner: APIKey?
     ) async throws {
-        var endpoint = try await check(webhook, asking: delegate, of: tenant)
+        var endpoint = try await check(webhook, asking: delegate, of: tenant, by: owner)
         guard let url = webhook?.url else { return }
         if endpoint == nil {
             let new = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.ends)
@@ -62,5 +70,16 @@ struct KnownEndpoints: Sendable {
     func forget(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) {
         ids.forget(id, of: tenant)
         delegates.forget(id, of: tenant)
+    }
+}
+
+extension APIKey {
+    fileprivate func requireEndpoint() throws(Problem) {
+        do { try require(.webhooks) } catch {
+            var problem = error
+            problem.detail =
+                "No endpoint has the address of webhook.url yet, and the key lacks the scope webhooks, which makes endpoints."
+            throw problem
+        }
     }
 }

@@ -1401,7 +1401,8 @@ class WebhookTarget(Model):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobWebhook(Model):
     """Where the job's events are sent, and which: either `endpoint` or `url`. A `url` stands for your enabled endpoint
-    with this address; where there is none, one is made. Answers name the endpoint."""
+    with this address; where there is none, one is made, which needs the scope `webhooks`. Answers name the
+    endpoint."""
 
     endpoint: WebhookEndpointID | None = None
     url: HTTPURL | None = None

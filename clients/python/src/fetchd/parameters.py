@@ -668,7 +668,8 @@ class WebhookTarget(TypedDict, total=False):
 
 class JobWebhook(TypedDict, total=False):
     """Where the job's events are sent, and which: either `endpoint` or `url`. A `url` stands for your enabled endpoint
-    with this address; where there is none, one is made. Answers name the endpoint."""
+    with this address; where there is none, one is made, which needs the scope `webhooks`. Answers name the
+    endpoint."""
 
     endpoint: WebhookEndpointID
     url: HTTPURL
