@@ -140,7 +140,7 @@ extension CanaryScene {
 
     /// The secret of a link that signs in once, in the hands of a browser and of somebody who comes later.
     func plantLink() async throws {
-        let link = try await place.run("dashboard", "link")
+        let link = try await place.run("dashboard", "link", "--url", service.base)
         let secret = try #require(link.split(separator: "#").last.map { $0.prefix { !$0.isWhitespace } }, "\(link)")
         canaries.add("secret of a link", Array(secret.utf8))
         for statuses in [200...399, 400...499] {
