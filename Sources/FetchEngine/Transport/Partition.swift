@@ -93,6 +93,8 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private var multiplexing: Set<URLRecord.Origin> = []
     private var confirmed: Set<URLRecord.Origin> = []
     private var changed: [Transfer] = []
+    /// Those that have lost a socket before they were connected.
+    private var refused: [Transfer] = []
     private var lastTicket: UInt64 = 0
     private var timer: CurlTimer?
     private lazy var ftpPoller = FTPPoller(loop: loop) { [weak self] in self?.driveAll() }
@@ -307,23 +309,37 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             let result = ccurl_message_result(message)
-            var context: UnsafeMutableRawPointer?
-            ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
-            guard let context else { continue }
-            finish(Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue(), result: result)
+            if let transfer = Self.transfer(on: easy) { finish(transfer, result: result) }
         }
+        if !refused.isEmpty { dialOn() }
         guard !changed.isEmpty else { return }
         for transfer in changed { transfer.wakeIfMet() }
         changed.removeAll(keepingCapacity: true)
     }
 
-    func watch(_ descriptor: curl_socket_t, _ what: Int32) {
+    private static func transfer(on easy: CurlHandle) -> Transfer? {
+        var context: UnsafeMutableRawPointer?
+        ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+        return context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Has libcurl dial the next address of those that were refused one, which it does by itself only when some timer of
+    /// the transfer runs out (as of 7.88.1): after 200 ms for the second address, after seconds for the third.
+    private func dialOn() {
+        let transfers = refused
+        refused.removeAll(keepingCapacity: true)
+        for transfer in transfers where transfer.stage == .running { transfer.runNow() }
+    }
+
+    func watch(_ descriptor: curl_socket_t, _ what: Int32, for easy: CurlHandle?) {
         loop.assertOnLoop()
         switch what {
         case CURL_POLL_IN: loop.watch(descriptor, for: .readable, handler: self)
         case CURL_POLL_OUT: loop.watch(descriptor, for: .writable, handler: self)
         case CURL_POLL_INOUT: loop.watch(descriptor, for: [.readable, .writable], handler: self)
-        default: loop.unwatch(descriptor)
+        default:
+            loop.unwatch(descriptor)
+            if let transfer = easy.flatMap(Self.transfer), transfer.requestCount == 0 { refused.append(transfer) }
         }
     }
 

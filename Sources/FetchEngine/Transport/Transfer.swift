@@ -359,10 +359,21 @@ final class Transfer: Exchange, @unchecked Sendable {
     func applyPauses() {
         guard let easy else { return }
         lastActivity = .now
+        partition.perform { curl_easy_pause(easy, pauses) }
+    }
+
+    private var pauses: Int32 {
         let mayNot = state.isSuspended
         let receiving = mayNot || isReceivingPaused || throttles.receiving.lookAt != nil ? CURLPAUSE_RECV : 0
         let sending = mayNot || isSendingPaused || throttles.sending.lookAt != nil ? CURLPAUSE_SEND : 0
-        partition.perform { curl_easy_pause(easy, receiving | sending) }
+        return receiving | sending
+    }
+
+    /// Has libcurl look at the transfer in the loop's next turn, as it does after any change of what is paused.
+    func runNow() {
+        guard let easy else { return }
+        curl_easy_pause(easy, pauses ^ CURLPAUSE_SEND)
+        curl_easy_pause(easy, pauses)
     }
 
     func priorityChanged() { partition.requeue(self) }

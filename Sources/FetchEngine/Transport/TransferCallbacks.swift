@@ -88,7 +88,7 @@ func socketChanged(
     _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return -1 }
-    Unmanaged<Partition>.fromOpaque(context).takeUnretainedValue().watch(descriptor, what)
+    Unmanaged<Partition>.fromOpaque(context).takeUnretainedValue().watch(descriptor, what, for: easy)
     return 0
 }
 
