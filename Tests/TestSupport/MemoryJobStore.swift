@@ -162,18 +162,21 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         of tenant: Tenant.ID,
         matching filter: JobFilter,
         page: JobPage
-    ) async throws(StoreError) -> [JobSummary] {
+    ) async throws(StoreError) -> JobList {
         try check()
         return state.withLock { state in
             let jobs = state.jobs.values
                 .filter { $0.tenant == tenant && filter.matches($0) && page.place.allows($0.id) }
                 .sorted { $0.id > $1.id }
-            return page.cut(jobs).map { Self.summary($0, state.specs[$0.id]) }
+            return JobList(jobs.map { Self.summary($0, state.specs[$0.id]) }, of: page)
         }
     }
 
-    package func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int {
-        try await jobs(of: tenant, matching: filter, page: JobPage(limit: limit)).count
+    package func count(
+        of tenant: Tenant.ID, matching filter: JobFilter, limit: Int
+    ) async throws(StoreError) -> JobCount {
+        let number = try await jobs(of: tenant, matching: filter, page: JobPage(limit: limit)).count
+        return JobCount(number, isWhole: number < limit)
     }
 
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {

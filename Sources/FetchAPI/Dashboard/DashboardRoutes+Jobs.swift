@@ -54,20 +54,16 @@ extension DashboardRoutes {
         let older = try query["cursor"].map { try JobCursor($0, filter: filter).after }
         let newer = try query["newer"].map { try JobCursor($0, filter: filter).after }
         let place: JobPage.Place = newer.map { .before($0) } ?? older.map { .after($0) } ?? .start
-        let items = try await jobs.jobs(
-            of: tenant, matching: filter, page: JobPage(limit: Self.pageSize + 1, at: place))
-        let hasMore = items.count > Self.pageSize
-        let shown = JobPage(limit: Self.pageSize, at: place).cut(items)
-        func cursor(_ job: JobSummary?, _ isThere: Bool) -> JobCursor? {
-            isThere ? job.map { JobCursor(after: $0.id, filter: filter) } : nil
-        }
+        let list = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, at: place))
+        func cursor(_ job: Job.ID?) -> JobCursor? { job.map { JobCursor(after: $0, filter: filter) } }
         var progress: [Job.ID: JobProgress] = [:]
-        for job in shown where !job.state.isFinal { progress[job.id] = ports.live.job(job.id, of: tenant)?.progress }
+        for job in list where !job.state.isFinal { progress[job.id] = ports.live.job(job.id, of: tenant)?.progress }
         return JobListPage.Part(
-            jobs: shown, progress: progress,
+            jobs: list.jobs, progress: progress,
             count: try await jobs.count(of: tenant, matching: filter, limit: JobListPage.maximumCount),
-            newer: cursor(shown.first, newer == nil ? older != nil : hasMore),
-            older: cursor(shown.last, newer == nil ? hasMore : true))
+            // A page without a job is passed where it began.
+            newer: cursor(place.isBackward ? list.rest : older.map { list.first?.id ?? $0 }),
+            older: cursor(place.isBackward ? list.last?.id ?? newer : list.rest))
     }
 
     /// What the action did that led to the list.
@@ -110,7 +106,9 @@ extension DashboardRoutes {
         of order: Order, _ tenant: Tenant.ID, isDryRun: Bool
     ) async throws -> JobActionRoutes.Outcome {
         guard let chosen = order.chosen else {
-            return try await actions.jobs.act(order.action, on: order.filter, of: tenant, isDryRun: isDryRun)
+            let pages = isDryRun ? JobActionRoutes.maximumPages : .max
+            return try await actions.jobs.act(
+                order.action, on: order.filter, of: tenant, maximumPages: pages, isDryRun: isDryRun)
         }
         var found: [(id: Job.ID, state: JobState)] = []
         for id in chosen { if let job = try await jobs.job(id, of: tenant) { found.append((id, job.state)) } }

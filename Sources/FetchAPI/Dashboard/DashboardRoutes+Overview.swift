@@ -15,7 +15,8 @@ extension DashboardRoutes {
         async let nodes = ports.figures.nodes()
         async let failures = jobs.jobs(of: view.tenant, state: .failed, page: JobPage(limit: Self.failureCount))
         let content = OverviewPage.Content(
-            figures: try await figures, sample: try await sample, nodes: try await nodes, failures: try await failures)
+            figures: try await figures, sample: try await sample, nodes: try await nodes,
+            failures: try await failures.jobs)
         var page = OverviewPage(content, view, frame: frame("Overview", call, session), now: .now)
         page.notice = Self.notice(view)
         page.search = search(call, view, [])

@@ -18,18 +18,21 @@ extension DashboardRoutes {
     }
 
     private func inbox(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let query = try call.query(allowing: ["cursor"])
+        let query = try query(call, "cursor")
+        let view = try await view(query, call, session)
         let filter = QuestionFilter(state: .open)
         let now = Timestamp.now
         let after = try query["cursor"].map { try Cursor<QuestionIDKind>($0, filter: filter.word).after }
         let items = try await questions.questions(
-            of: session.tenant, matching: filter, after: after, limit: Self.pageSize + 1)
+            of: view.tenant, matching: filter, after: after, limit: Self.pageSize + 1)
         let part = ListPart(items, limit: Self.pageSize)
-        let next = part.next { Cursor(after: $0.id, filter: filter.word) }
-        let ended = try await questions.lastEnded(of: session.tenant, limit: Self.endedCount)
-        let content = QuestionListPage(
-            part.shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,
-            mayAnswer: session.may(.post, Self.answerPath), frame: frame("Questions", call, session), now: now)
+        let next = part.next { view.href(Self.path, ("cursor", Cursor(after: $0.id, filter: filter.word).text)) }
+        let ended = try await questions.lastEnded(of: view.tenant, limit: Self.endedCount)
+        var content = QuestionListPage(
+            part.shown, isFirst: after == nil, next: next, ended: ended, view: view,
+            mayAnswer: view.may(Self.answerPath), frame: frame("Questions", call, session), now: now)
+        content.notice = Self.notice(view)
+        content.search = search(call, view, [])
         return page(.questions, content)
     }
 

@@ -19,25 +19,22 @@ extension Response {
     ///
     /// - Parameters:
     ///   - first: The first page.
-    ///   - size: How many elements a page has; one with fewer is the last.
     ///   - head: What stands before the first line.
-    ///   - next: The page after an element.
+    ///   - next: The page after a page; nil behind the last.
     ///   - write: Writes the lines of a page.
-    static func lines<Element: Sendable>(
-        pages first: [Element],
-        of size: Int,
+    static func lines<Page: Sendable>(
+        pages first: Page,
         head: String = "",
-        next: @escaping @Sendable (Element) async throws -> [Element],
-        write: @escaping @Sendable ([Element], inout any ResponseBodyWriter) async throws -> Void
+        next: @escaping @Sendable (Page) async throws -> Page?,
+        write: @escaping @Sendable (Page, inout any ResponseBodyWriter) async throws -> Void
     ) -> Response {
         .lines(
             ResponseBody { writer in
                 if !head.isEmpty { try await writer.write(ByteBuffer(string: head)) }
-                var page = first
-                while let last = page.last {
-                    try await write(page, &writer)
-                    guard page.count == size else { break }
-                    page = try await next(last)
+                var page: Page? = first
+                while let part = page {
+                    try await write(part, &writer)
+                    page = try await next(part)
                 }
                 try await writer.finish(nil)
             })
@@ -60,12 +57,25 @@ extension Response {
         write: (Element, inout JSONWriter) -> Void
     ) -> Response {
         let part = ListPart(items, limit: limit)
-        let next = part.next(cursor)
+        return page(part.shown, next: part.next(cursor), limit: limit, of: path, filters, write: write)
+    }
+
+    /// A page of a list.
+    ///
+    /// - Parameter next: The cursor of the next page; nil at the end of the list.
+    static func page<Element>(
+        _ shown: [Element],
+        next: String?,
+        limit: Int,
+        of path: String,
+        _ filters: String,
+        write: (Element, inout JSONWriter) -> Void
+    ) -> Response {
         var response = Response.json { writer in
             writer.member(
                 "data",
                 array: { writer in
-                    for element in part.shown { writer.object { write(element, &$0) } }
+                    for element in shown { writer.object { write(element, &$0) } }
                 }
             )
             writer.member("hasMore", next != nil)

@@ -1,4 +1,5 @@
 import FetchEngine
+import HTTPTypes
 
 /// A set of jobs: those that match every member that is set.
 package struct JobFilter: Sendable, Equatable {
@@ -16,6 +17,13 @@ package struct JobFilter: Sendable, Equatable {
     package var error: String?
     /// The status of the last response of the job, in any final state.
     package var status: StatusFilter?
+    package var method: String?
+    /// The URL of the request, whole.
+    package var url: URLFilter?
+    /// How the URL of the request begins.
+    package var prefix: URLFilter?
+    /// Of the body that is kept of the response.
+    package var bodyBytes: BodySizeFilter?
     package var createdAfter: Timestamp?
     package var createdBefore: Timestamp?
 
@@ -24,32 +32,31 @@ package struct JobFilter: Sendable, Equatable {
     /// It asks for a state at most.
     package var isPlain: Bool { self == JobFilter(state: state) }
 
+    /// It asks for something that no index has: jobs are looked at one by one, and a page looks at a bounded number.
+    package var looksAtJobs: Bool { method != nil || url != nil || prefix != nil || bodyBytes != nil }
+
     package static let memberNames: Set = [
-        "state", "kind", "session", "schedule", "group", "host", "label", "labels", "error", "status",
-        "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "group", "host", "label", "labels", "error", "status", "method", "url",
+        "prefix", "bodyBytes", "createdAfter", "createdBefore",
     ]
 
     package init?(reader: JSONReader) {
         guard let object = reader.object(of: Self.memberNames) else { return nil }
         state = object["state"]?.oneOf(JobState.self)
         kind = object["kind"]?.oneOf(JobSpec.Kind.self)
-        session = object["session"].flatMap { reader in
-            guard let text = reader.string(maximumLength: 64) else { return nil }
-            let id = TenantSession.ID(naming: text)
-            if id == nil { reader.refuse("is not the id of a session (ses_…) and not \"default\"") }
-            return id
+        session = object["session"]?.read(upTo: 64, "is not the id of a session (ses_…) and not \"default\"") {
+            TenantSession.ID(naming: $0)
         }
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         group = object["group"]?.identifier("a group (grp_…)")
         host = object["host"]?.string(maximumLength: 253)
         labels = JobSpec.Label.ofFilter(object)
         error = object["error"]?.string(maximumLength: 64)
-        status = object["status"].flatMap { reader in
-            guard let text = reader.string(maximumLength: 3) else { return nil }
-            let status = StatusFilter(text)
-            if status == nil { reader.refuse(StatusFilter.rule) }
-            return status
-        }
+        status = object["status"]?.read(upTo: 3, StatusFilter.rule) { StatusFilter($0) }
+        method = object["method"]?.string(maximumLength: 32)
+        url = object["url"]?.read(upTo: URLFilter.maximumLength, URLFilter.rule) { URLFilter($0) }
+        prefix = object["prefix"]?.read(upTo: URLFilter.maximumLength, URLFilter.rule) { URLFilter($0) }
+        bodyBytes = object["bodyBytes"]?.read(upTo: 40, BodySizeFilter.rule) { BodySizeFilter($0) }
         createdAfter = object["createdAfter"]?.timestamp()
         createdBefore = object["createdBefore"]?.timestamp()
     }
@@ -58,12 +65,30 @@ package struct JobFilter: Sendable, Equatable {
     package func matches(_ job: Job) -> Bool {
         guard state == nil || job.state == state, createdAfter.map({ job.createdAt >= $0 }) ?? true,
             createdBefore.map({ job.createdAt < $0 }) ?? true, error == nil || job.attempts.last?.errorName == error,
-            status.map({ job.state.isFinal && $0.range.contains(job.attempts.last?.status ?? 0) }) ?? true
+            status.map({ job.state.isFinal && $0.range.contains(job.attempts.last?.status ?? 0) }) ?? true,
+            bodyBytes.map({ size in job.body.map { size.range.contains(Int64($0.bytes)) } ?? false }) ?? true
         else { return false }
         guard !isPlain else { return true }
         guard let spec = job.storedSpec else { return false }
         return (kind == nil || spec.kind == kind) && (session == nil || (spec.session ?? .default) == session)
             && (schedule == nil || spec.schedule == schedule) && (group == nil || spec.group == group)
             && (host == nil || spec.request.url.hostAndPort == host) && labels.allSatisfy { spec.labels.contains($0) }
+            && matches(spec.request)
+    }
+
+    private func matches(_ request: JobRequest) -> Bool {
+        let shown = request.urlForm.text(of: request.url)
+        return (method == nil || request.method.rawValue == method) && (url.map { $0.text == shown } ?? true)
+            && (prefix.map { shown.hasPrefix($0.text) } ?? true)
+    }
+}
+
+extension JSONReader {
+    /// A text that stands for a value.
+    fileprivate func read<Value>(upTo maximumLength: Int, _ rule: String, _ value: (String) -> Value?) -> Value? {
+        guard let text = string(maximumLength: maximumLength) else { return nil }
+        let value = value(text)
+        if value == nil { refuse(rule) }
+        return value
     }
 }

@@ -10,14 +10,10 @@ package protocol JobStore: Sendable {
     func jobs(_ ids: [Tenant.ID: Set<Job.ID>]) async throws(StoreError) -> [Job]
 
     /// A page of the tenant's jobs that match, the newest first.
-    func jobs(
-        of tenant: Tenant.ID,
-        matching filter: JobFilter,
-        page: JobPage
-    ) async throws(StoreError) -> [JobSummary]
+    func jobs(of tenant: Tenant.ID, matching filter: JobFilter, page: JobPage) async throws(StoreError) -> JobList
 
     /// How many of the tenant's jobs match; no more than `limit` are counted, so that it takes a bounded time.
-    func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int
+    func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> JobCount
 
     /// Asks jobs to stop.
     ///
@@ -71,7 +67,7 @@ extension JobStore {
         of tenant: Tenant.ID,
         state: JobState?,
         page: JobPage
-    ) async throws(StoreError) -> [JobSummary] {
+    ) async throws(StoreError) -> JobList {
         try await jobs(of: tenant, matching: JobFilter(state: state), page: page)
     }
 
@@ -154,6 +150,9 @@ package struct JobPage: Sendable {
         /// It ends before this job: the next newer ones.
         case before(Job.ID)
 
+        /// Whether it goes towards newer jobs.
+        package var isBackward: Bool { if case .before = self { true } else { false } }
+
         /// Whether the page may have a job.
         package func allows(_ id: Job.ID) -> Bool {
             switch self {
@@ -177,6 +176,6 @@ package struct JobPage: Sendable {
 
     /// The page of a list, from jobs that it may have in the order of the list.
     package func cut<Element>(_ jobs: [Element]) -> [Element] {
-        if case .before = place { Array(jobs.suffix(limit)) } else { Array(jobs.prefix(limit)) }
+        if place.isBackward { Array(jobs.suffix(limit)) } else { Array(jobs.prefix(limit)) }
     }
 }

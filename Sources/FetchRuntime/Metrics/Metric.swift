@@ -36,6 +36,9 @@ package final class Histogram: Metric {
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
 
+    /// From a millisecond to ten seconds, for families with many label values: a bucket is a line for each of them.
+    package static let fewSeconds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
+
     private struct State {
         /// Not cumulative; the last one counts the values beyond every bound.
         var buckets: [UInt64]
@@ -68,6 +71,26 @@ package final class Histogram: Metric {
             count += bucket
             text += Sample.line(name + "_bucket", "\(prefix)le=\"\(bound)\"", String(count))
         }
+        text += Sample.line(name + "_sum", labels, Sample.text(sum))
+        text += Sample.line(name + "_count", labels, String(count))
+    }
+}
+
+/// The number of observations, and their sum.
+package final class Summary: Metric {
+    private let state = Mutex((count: UInt64(0), sum: 0.0))
+
+    init() {}
+
+    package func observe(_ duration: Duration) {
+        state.withLock { state in
+            state.count += 1
+            state.sum += duration / .seconds(1)
+        }
+    }
+
+    package func write(name: String, labels: String, to text: inout String) {
+        let (count, sum) = state.withLock { $0 }
         text += Sample.line(name + "_sum", labels, Sample.text(sum))
         text += Sample.line(name + "_count", labels, String(count))
     }

@@ -45,8 +45,6 @@ package enum MetricName: String, Sendable, CaseIterable {
     case attempts = "fetchd_attempts_total"
     case attemptsAnswered = "fetchd_attempts_answered_total"
     case attemptErrors = "fetchd_attempt_errors_total"
-    case attemptsRetried = "fetchd_attempts_retried_total"
-    case attemptsFenced = "fetchd_attempts_fenced_total"
     case jobDuration = "fetchd_job_duration_seconds"
 
     // Transfers.
@@ -89,6 +87,7 @@ package enum MetricName: String, Sendable, CaseIterable {
     // Where things are kept.
     case databaseConnections = "fetchd_database_connections"
     case databaseWaiting = "fetchd_database_queries_waiting"
+    case databaseDuration = "fetchd_database_duration_seconds"
     case databaseStatementDuration = "fetchd_database_statement_duration_seconds"
     case databaseFailures = "fetchd_database_failures_total"
     case blobStoreBytes = "fetchd_blob_store_bytes"
@@ -111,6 +110,8 @@ package struct MetricEntry: Sendable {
         case gauge
         /// Counts by size, in cumulative buckets.
         case histogram
+        /// A number of observations and their sum, for what has too many labels for buckets.
+        case summary
     }
 
     package let kind: Kind
@@ -126,6 +127,10 @@ package struct MetricEntry: Sendable {
 
     fileprivate static func gauge(_ help: String, labels: String...) -> MetricEntry {
         MetricEntry(kind: .gauge, labels: labels, help: help, bounds: [])
+    }
+
+    fileprivate static func summary(_ help: String, labels: String...) -> MetricEntry {
+        MetricEntry(kind: .summary, labels: labels, help: help, bounds: [])
     }
 
     fileprivate static func histogram(
@@ -167,7 +172,9 @@ extension MetricName {
                 labels: "outcome")
         case .httpRequests:
             .counter("Requests answered, by method, route and status.", labels: "method", "route", "status")
-        case .httpRequestDuration: .histogram("Time until the head of the answer was ready, by route.", labels: "route")
+        case .httpRequestDuration:
+            .histogram(
+                "Time until the head of the answer was ready, by route.", bounds: Histogram.fewSeconds, labels: "route")
         case .httpConnections: .gauge("Connections to the API.")
         case .eventStreams: .gauge("Clients that follow a job's events.")
         case .limitRefusals: .counter("Requests refused because a limit was reached, by limit.", labels: "limit")
@@ -210,8 +217,6 @@ extension MetricName {
         case .attemptsAnswered:
             .counter("Attempts that ended with a response, by the class of its status.", labels: "status_class")
         case .attemptErrors: .counter("Attempts that ended with an error, by its name.", labels: "error")
-        case .attemptsRetried: .counter("Attempts that another one follows.")
-        case .attemptsFenced: .counter("Attempts that had lost their claim.")
         case .jobDuration: .histogram("From an attempt's start to its outcome.")
         case .transferPhase:
             .histogram(
@@ -270,10 +275,10 @@ extension MetricName {
         case .databaseConnections:
             .gauge("Connections to the database, by pool and by what they do.", labels: "pool", "state")
         case .databaseWaiting: .gauge("Statements that wait for a connection to the database.", labels: "pool")
+        case .databaseDuration:
+            .histogram("How long statements took, from their sending to their answer.", bounds: Histogram.fewSeconds)
         case .databaseStatementDuration:
-            .histogram(
-                "How long statements took, from their sending to their answer.",
-                bounds: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10], labels: "statement")
+            .summary("How often each statement was sent, and how long all of its answers took.", labels: "statement")
         case .databaseFailures:
             .counter(
                 "Statements that failed, by PostgreSQL's name of the error's condition, or that of the connection's "
@@ -283,7 +288,7 @@ extension MetricName {
             .histogram(
                 "How long the blob store took: to write and to read one piece, to make a blob durable (finish), to "
                     + "take over a file (adopt), to give one (file), and to create, open and delete.",
-                labels: "operation")
+                bounds: Histogram.fewSeconds, labels: "operation")
         case .blobFailures:
             .counter("What the blob store did not do, by the code of the problem.", labels: "operation", "error")
         case .blobWritten: .counter("Bytes that the blob store has taken.")

@@ -32,6 +32,12 @@ package final class MetricsRegistry: Sendable {
         return register(MetricFamily(name) { Histogram(bounds: entry.bounds) })
     }
 
+    /// Counts and sums, without buckets.
+    package func summary(_ name: MetricName) -> MetricFamily<Summary> {
+        precondition(name.entry.kind == .summary, "\(name.rawValue) is no summary")
+        return register(MetricFamily(name) { Summary() })
+    }
+
     /// A gauge, or a counter that is kept elsewhere, that is read when the metrics are; nil is not shown.
     package func observe(_ name: MetricName, read: @escaping @Sendable () -> Double?) {
         observeAll(name) { read().map { [Observation(labels: [], value: $0)] } ?? [] }
@@ -39,7 +45,7 @@ package final class MetricsRegistry: Sendable {
 
     /// The same for metrics with labels.
     package func observeAll(_ name: MetricName, read: @escaping @Sendable () -> [Observation]) {
-        precondition(name.entry.kind != .histogram, "\(name.rawValue) is a histogram")
+        precondition([.counter, .gauge].contains(name.entry.kind), "\(name.rawValue) has more than a value")
         families.withLock { $0[name] = ObservedFamily(name: name, read: read) }
     }
 

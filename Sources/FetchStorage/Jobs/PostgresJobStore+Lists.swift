@@ -6,23 +6,38 @@ extension PostgresJobStore {
         of tenant: Tenant.ID,
         matching filter: JobFilter,
         page: JobPage
-    ) async throws(StoreError) -> [JobSummary] {
-        let query = Self.summaries(of: tenant, Self.source(of: tenant, filter, page), page)
+    ) async throws(StoreError) -> JobList {
+        let query = Self.summaries(of: tenant, Self.page(of: tenant, filter, page))
         return try await StoreError.wrap {
-            try await database(of: tenant, for: filter).query(query).map { try JobSummary(row: $0) }
+            var found: [JobSummary] = []
+            var end: Job.ID?
+            for row in try await database(of: tenant, for: filter).query(query) {
+                if try row.decode(Bool.self, at: 8) {
+                    end = try row.decode(at: 0)
+                } else {
+                    found.append(try JobSummary(row: row))
+                }
+            }
+            return JobList(found, of: page, end: end)
         }
     }
 
-    package func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int {
+    package func count(
+        of tenant: Tenant.ID, matching filter: JobFilter, limit: Int
+    ) async throws(StoreError) -> JobCount {
         let page = JobPage(limit: limit)
+        let (condition, most): (Query, Int) =
+            filter.looksAtJobs ? ("job.matches", min(limit, JobList.maximumLooks)) : ("true", limit)
         return try await StoreError.wrap {
             let rows = try await database(of: tenant, for: filter).query(
                 """
                 -- jobs.count
-                SELECT count(*) FROM (\(Self.source(of: tenant, filter, page)) LIMIT \(limit)) AS job
+                SELECT count(*) FILTER (WHERE \(condition)), count(*)
+                FROM (\(Self.source(of: tenant, filter, page)) LIMIT \(most)) AS job
                 """
             )
-            return Int(try rows.first?.decode(Int64.self, at: 0) ?? 0)
+            let number = Int(try rows.first?.decode(Int64.self, at: 0) ?? 0)
+            return JobCount(number, isWhole: try rows.first?.decode(Int64.self, at: 1) ?? 0 < Int64(most))
         }
     }
 
@@ -103,13 +118,36 @@ extension PostgresJobStore {
         }
     }
 
-    /// The jobs that a query gives, as lists show them.
-    static func summaries(of tenant: Tenant.ID, _ source: Query, _ page: JobPage) -> Query {
+    /// The jobs of a page, with one more that tells that the list goes on.
+    private static func page(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
+        let (source, size) = (source(of: tenant, filter, page), page.limit + 1)
+        guard filter.looksAtJobs else {
+            return "page AS MATERIALIZED (SELECT job_id, false AS is_end FROM (\(source) LIMIT \(size)) AS job)"
+        }
+        // Rows of "seen" are made when they are asked for, in order: one page full is the last that is looked at.
+        // The last row of all that a page looks at is its end, where the page has room left.
+        return """
+            seen AS MATERIALIZED (\(source) LIMIT \(JobList.maximumLooks)),
+            found AS MATERIALIZED (SELECT job_id FROM seen WHERE matches LIMIT \(size)),
+            page AS MATERIALIZED (
+                SELECT job_id, false AS is_end FROM found
+                UNION ALL
+                (
+                    SELECT job_id, true FROM seen
+                    WHERE (SELECT count(*) FROM found) < \(size)
+                    OFFSET \(JobList.maximumLooks - 1)
+                )
+            )
+            """
+    }
+
+    /// The jobs of a page, as lists show them.
+    private static func summaries(of tenant: Tenant.ID, _ page: Query) -> Query {
         """
         -- jobs.list
-        WITH page AS MATERIALIZED (\(source) LIMIT \(page.limit))
+        WITH \(page)
         SELECT j.id, \(Query.jobState), j.created_at, r.finished_at,
-            j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name
+            j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name, page.is_end
         FROM page
         JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
         LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id

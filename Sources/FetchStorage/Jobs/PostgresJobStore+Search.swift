@@ -10,10 +10,11 @@ extension PostgresJobStore {
     /// The jobs that match a filter, those nearest to the place of the page first.
     ///
     /// Conditions that are not asked for are not in the text, so that each combination has a plan of its own: it walks
-    /// the index of the rarest of its members, or the jobs of the tenant when there is none.
+    /// the index of the rarest of its members, or the jobs of the tenant when there is none. What no index has is not a
+    /// condition but the column "matches", so that whoever asks can tell how far to look.
     static func search(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
         """
-        SELECT j.id AS job_id
+        SELECT j.id AS job_id, \(looks(filter)) AS matches
         FROM jobs j
         LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
         LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
@@ -53,7 +54,9 @@ extension PostgresJobStore {
         }
         if let schedule = filter.schedule { conditions = "\(conditions) AND j.schedule_id = \(schedule)" }
         if let group = filter.group { conditions = "\(conditions) AND j.group_id = \(group)" }
-        if let host = filter.host { conditions = "\(conditions) AND j.host = \(host)" }
+        for host in Set([filter.host, filter.url?.host, filter.prefix?.host].compactMap(\.self)) {
+            conditions = "\(conditions) AND j.host = \(host)"
+        }
         if let error = filter.error { conditions = "\(conditions) AND r.error_name = \(error)" }
         if let range = filter.status?.range {
             let (first, last) = (Int16(range.lowerBound), Int16(range.upperBound))
@@ -64,6 +67,25 @@ extension PostgresJobStore {
         if !filter.labels.isEmpty {
             let labels = filter.labels.map { "\(tenant):\($0.name):\($0.value)" }
             conditions = "\(conditions) AND j.labels @> \(labels)"
+        }
+        return conditions
+    }
+}
+
+extension PostgresJobStore {
+    /// What jobs are looked at for one by one.
+    private static func looks(_ filter: JobFilter) -> Query {
+        var conditions: Query = "true"
+        if let method = filter.method {
+            conditions = "\(conditions) AND coalesce(j.spec #>> '{request,method}', 'GET') = \(method)"
+        }
+        if let url = filter.url?.text { conditions = "\(conditions) AND j.spec #>> '{request,url}' = \(url)" }
+        if let prefix = filter.prefix?.text {
+            conditions = "\(conditions) AND starts_with(j.spec #>> '{request,url}', \(prefix))"
+        }
+        if let range = filter.bodyBytes?.range {
+            conditions =
+                "\(conditions) AND coalesce(r.body_bytes BETWEEN \(range.lowerBound) AND \(range.upperBound), false)"
         }
         return conditions
     }

@@ -12,8 +12,6 @@ struct WorkerMetrics: Sendable {
     private let claims: (some: Counter, none: Counter, failed: Counter)
     private let claimed: Counter
     private let queueWait: Histogram
-    private let fenced: Counter
-    private let retried: Counter
     private let signals: (wait: Counter, backOff: Counter, proceed: Counter)
     let upkeep: UpkeepMetrics
 
@@ -26,8 +24,6 @@ struct WorkerMetrics: Sendable {
         let answers = registry.counter(.attemptsAnswered)
         answered = (1...5).map { answers[StatusFilter.name(ofClassOf: $0 * 100)] }
         duration = registry.histogram(.jobDuration)[]
-        retried = registry.counter(.attemptsRetried)[]
-        fenced = registry.counter(.attemptsFenced)[]
         errors = registry.counter(.attemptErrors)
         let looks = registry.counter(.claims)
         claims = (looks["some"], looks["none"], looks["failed"])
@@ -39,7 +35,6 @@ struct WorkerMetrics: Sendable {
     }
 
     func countRetry(of outcome: JobOutcome) {
-        retried.add()
         attempts["retried"].add()
         countEnd(of: outcome)
     }
@@ -53,10 +48,7 @@ struct WorkerMetrics: Sendable {
     func countFailedClaim() { claims.failed.add() }
 
     func count(_ outcome: JobOutcome, isOurs: Bool) {
-        guard isOurs else {
-            attempts["fenced"].add()
-            return fenced.add()
-        }
+        guard isOurs else { return attempts["fenced"].add() }
         finished[outcome.state]?.add()
         attempts[outcome.state.rawValue].add()
         countEnd(of: outcome)

@@ -122,18 +122,25 @@ package struct EphemeralJobStore: JobStore {
         of tenant: Tenant.ID,
         matching filter: JobFilter,
         page: JobPage
-    ) async throws(StoreError) -> [JobSummary] {
+    ) async throws(StoreError) -> JobList {
         let stored = try await stored.jobs(of: tenant, matching: filter, page: page)
+        // Those behind the end of what is stored come with the next page.
+        let next = stored.rest.map { page.place.isBackward ? JobPage.Place.before($0) : .after($0) }
         let mine = ephemeral.jobs(of: tenant).filter { job in
-            filter.matches(job) && page.place.allows(job.id)
+            filter.matches(job) && page.place.allows(job.id) && next?.allows(job.id) != true
         }
         guard !mine.isEmpty else { return stored }
-        return page.cut((stored + mine.map { JobSummary($0) }).sorted { $0.id > $1.id })
+        let all = (stored.jobs + mine.map { JobSummary($0) }).sorted { $0.id > $1.id }
+        return JobList(all, of: page, end: stored.rest)
     }
 
-    package func count(of tenant: Tenant.ID, matching filter: JobFilter, limit: Int) async throws(StoreError) -> Int {
+    package func count(
+        of tenant: Tenant.ID, matching filter: JobFilter, limit: Int
+    ) async throws(StoreError) -> JobCount {
         let mine = ephemeral.jobs(of: tenant).count { filter.matches($0) }
-        return min(mine + (try await stored.count(of: tenant, matching: filter, limit: limit)), limit)
+        let stored = try await stored.count(of: tenant, matching: filter, limit: limit)
+        let number = mine + stored.number
+        return JobCount(min(number, limit), isWhole: stored.isWhole && number < limit)
     }
 
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {

@@ -15,12 +15,13 @@ struct AuditCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Checks that no entry was changed, taken out or put in between.",
             discussion: """
-                Prints a line for each chain, of which every tenant has one and the service another, and ends with 1 when \
-                one is broken. The hash of the head is worth noting elsewhere: who can write everything in the database \
-                can write a chain anew, but not with the same hash.
+                Prints a line for each chain, of which every tenant has one and the service another, and ends with 1 \
+                when one is broken. The hash of the head is worth noting elsewhere: who can write everything in the \
+                database can write a chain anew, but not with the same hash.
 
-                With --file, entries are read from files rather than from the database: of the first of each chain nothing \
-                can be said, each that follows has to follow in the chain, and those that are there twice have to be the same.
+                With --file, entries are read from files rather than from the database: of the first of each chain \
+                nothing can be said, each that follows has to follow in the chain, and those that are there twice have \
+                to be the same.
                 """
         )
 

@@ -11,7 +11,7 @@ import UnixSignals
 struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "db",
-        abstract: "Look after the database.",
+        abstract: "Looks after the database.",
         subcommands: [DatabaseServeCommand.self]
     )
 }
@@ -20,7 +20,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 struct DatabaseServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the private database alone, until interrupted.",
+        abstract: "Runs the private database alone, until interrupted.",
         discussion: "Prints the connection string when the database answers."
     )
 

@@ -9,8 +9,8 @@ struct EgressCommand: AsyncParsableCommand {
         commandName: "egress",
         abstract: "Shows and sets where jobs and webhooks may go.",
         discussion: """
-            A document names targets by host, address, port and scheme: those that are denied and, where its mode is
-            allowListOnly, the only ones that are allowed. There is one for all tenants, and one for each tenant that
+            A document names targets by host, address, port and scheme: those that are denied and, where its mode is \
+            allowListOnly, the only ones that are allowed. There is one for all tenants, and one for each tenant that \
             has its own, which can only narrow it. docs/egress.md has examples; fetchd guard tries them.
             """,
         subcommands: [Show.self, SetDocument.self, Remove.self]

@@ -8,20 +8,20 @@ import Glibc
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Fetch URLs, without a server and without a database.",
+        abstract: "Fetches URLs, without a server and without a database.",
         discussion: """
             The body goes to standard output, or with -o to a file that appears under its name only when it is \
             complete. Redirects are followed. An HTTP error status is an answer like any other, unless --fail says \
-            otherwise. A progress bar is shown while a terminal is there to show it and the body goes elsewhere. Options
-            are spelt as curl's where it has them. A URL without a scheme is https, and http on this machine: for
-            localhost and loopback addresses. Several URLs are fetched one after the other; the exit code is that of \
-            the last that failed.
+            otherwise. A progress bar is shown while a terminal is there to show it and the body goes elsewhere. \
+            Options are spelt as curl's where it has them. A URL without a scheme is https, and http on this machine: \
+            for localhost and loopback addresses. Several URLs are fetched one after the other; the exit code is that \
+            of the last that failed.
 
             EXAMPLES:
               fetchd get https://example.com/
               fetchd get -o page.html https://example.com/page
               fetchd get -i --no-follow http://example.com/old
-              fetchd get -X PUT -H 'Content-Type: text/plain' -d @note https://example.com/n
+              fetchd get -X PUT -H 'Content-Type: text/plain' -d @note example.com/n
               fetchd get --json https://example.com/ | jq .response.status
               fetchd get -O -C - --retry 5 https://example.com/big.iso
               fetchd get -F title=Holiday -F picture=@beach.jpg https://example.com/albums
@@ -54,7 +54,7 @@ struct GetCommand: AsyncParsableCommand {
     var headers: [String] = []
 
     @Option(
-        name: .shortAndLong,
+        name: [.short, .long, .customLong("data-binary")],
         help: ArgumentHelp(
             "The request body; @file sends a file as it is, @- standard input. Several are joined with &.",
             valueName: "data"))
@@ -129,7 +129,9 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(help: "Write one JSON document about the load instead of the body: response, redirects, metrics, error.")
     var json = false
 
-    @Flag(name: [.customShort("L"), .customLong("follow")], help: "Follow redirects. This is the default.")
+    @Flag(
+        name: [.customShort("L"), .customLong("follow"), .customLong("location")],
+        help: "Follow redirects. This is the default.")
     var follow = false
 
     @Flag(help: "Take a redirect as the answer.")
@@ -141,7 +143,9 @@ struct GetCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Exit with 22 and write no body when the HTTP status is 400 or more.")
     var fail = false
 
-    @Option(help: ArgumentHelp("The most seconds the whole load may take.", valueName: "seconds"))
+    @Option(
+        name: [.customShort("m"), .long],
+        help: ArgumentHelp("The most seconds the whole load may take.", valueName: "seconds"))
     var maxTime: Double?
 
     @Option(help: ArgumentHelp("The most seconds making a connection may take; 15 by default.", valueName: "seconds"))

@@ -10,8 +10,8 @@ struct GuardCommand: AsyncParsableCommand {
         commandName: "guard",
         abstract: "Says whether jobs may reach a URL, and which rule refuses it.",
         discussion: """
-            Prints the verdict as JSON: that of the settings, such as GUARD_ALLOW, and of the egress documents in the
-            database. Nothing is loaded. The name of the URL is looked up, since its addresses are judged too, unless
+            Prints the verdict as JSON: that of the settings, such as GUARD_ALLOW, and of the egress documents in the \
+            database. Nothing is loaded. The name of the URL is looked up, since its addresses are judged too, unless \
             the URL is refused without that.
 
                 fetchd guard https://example.com/ --tenant crawler

@@ -16,9 +16,9 @@ struct ImportCommand: AsyncParsableCommand {
                   pbpaste | fetchd import curl -
                   fetchd import curl --submit - < command.sh
 
-                The command is read as a POSIX shell reads it, and nothing of it is run. An option that a job cannot have
-                is refused by its name, with a reason; options about the terminal and its files are left out, and told.
-                Without -L the job does not follow redirects, as curl does not.
+                The command is read as a POSIX shell reads it, and nothing of it is run. An option that a job cannot \
+                have is refused by its name, with a reason; options about the terminal and its files are left out, and \
+                told. Without -L the job does not follow redirects, as curl does not.
 
                 Other users of the machine can see arguments: give a command with secrets by standard input.
 

@@ -10,7 +10,7 @@ struct JobsCommand: AsyncParsableCommand {
         commandName: "jobs",
         abstract: "Submits, lists, follows and ends jobs of a running service.",
         discussion: """
-            These commands speak with the service by its API, on this machine or another: FETCHD_URL says where it is,
+            These commands speak with the service by its API, on this machine or another: FETCHD_URL says where it is, \
             FETCHD_KEY or FETCHD_KEY_FILE who asks.
 
               fetchd jobs submit https://example.com/
@@ -44,6 +44,14 @@ struct JobsCommand: AsyncParsableCommand {
         var error: String?
         @Option(help: ArgumentHelp("Only jobs with this status, or of this class.", valueName: "404|4xx"))
         var status: String?
+        @Option(help: ArgumentHelp("Only jobs with this method.", valueName: "POST"))
+        var method: String?
+        @Option(help: ArgumentHelp("Only jobs of this URL.", valueName: "url"))
+        var jobURL: String?
+        @Option(help: ArgumentHelp("Only jobs whose URL begins so.", valueName: "url"))
+        var prefix: String?
+        @Option(help: ArgumentHelp("Only jobs whose body has so many bytes.", valueName: "1000..|..2000"))
+        var bodyBytes: String?
         @Option(help: "Only jobs of this kind: data, download, upload.")
         var kind: String?
         @Option(help: "Only jobs of this session.")
@@ -60,6 +68,7 @@ struct JobsCommand: AsyncParsableCommand {
         var query: [(String, String?)] {
             [
                 ("state", state), ("host", host), ("label", label), ("error", error), ("status", status),
+                ("method", method), ("url", jobURL), ("prefix", prefix), ("bodyBytes", bodyBytes),
                 ("kind", kind), ("session", session), ("group", group), ("schedule", schedule),
                 ("createdAfter", createdAfter), ("createdBefore", createdBefore),
             ]
@@ -125,7 +134,7 @@ struct JobsCommand: AsyncParsableCommand {
                   echo '{"request": "https://example.com/"}' | fetchd jobs submit --file -
                 """)
 
-        @Argument(help: "The URL to fetch, unless --file has the job.")
+        @Argument(help: "The URL to fetch, unless --file has the job; https where it has no scheme.")
         var target: String?
         @Option(help: ArgumentHelp("A file with the job in JSON; - is standard input.", valueName: "file"))
         var file: String?
@@ -154,7 +163,11 @@ struct JobsCommand: AsyncParsableCommand {
         }
 
         private func body() throws -> [UInt8] {
-            if let target { return JSONWriter.object { $0.member("request", target) } }
+            if let target {
+                // What is no URL is told so by the service, like every other rule of jobs.
+                let url = (try? GetTarget.url(target))?.description ?? target
+                return JSONWriter.object { $0.member("request", target.contains("://") ? target : url) }
+            }
             let path = file ?? "-"
             do {
                 if path == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }

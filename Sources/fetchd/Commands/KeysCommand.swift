@@ -206,8 +206,9 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Wraps what an old master key wraps with the first one.",
             discussion: """
-                To change the master key, put a new one in front of FETCHD_MASTER_KEYS on every node, as in 2:NEW,1:OLD, \
-                restart them, and run this. It says how much each key still wraps; one that wraps nothing can be left out.
+                To change the master key, put a new one in front of FETCHD_MASTER_KEYS on every node, as in \
+                2:NEW,1:OLD, restart them, and run this. It says how much each key still wraps; one that wraps nothing \
+                can be left out.
                 """
         )
 

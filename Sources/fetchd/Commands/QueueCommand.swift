@@ -8,7 +8,7 @@ struct QueueCommand: AsyncParsableCommand {
         commandName: "queue",
         abstract: "Pauses, resumes and slows down the jobs of all tenants, or of one.",
         discussion: """
-            While it is paused, jobs are taken and kept, and none is started on any node; those that run go on. That
+            While it is paused, jobs are taken and kept, and none is started on any node; those that run go on. That \
             holds until it is resumed, whatever is restarted meanwhile.
             """,
         subcommands: [Pause.self, Resume.self, Limit.self]
@@ -43,8 +43,8 @@ struct QueueCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Bounds how fast bodies are received, and sent; running jobs go by it at once.",
             discussion: """
-                It holds for all nodes together, of which each has the same part. What is set for a tenant holds beside
-                what is set for all.
+                It holds for all nodes together, of which each has the same part. What is set for a tenant holds \
+                beside what is set for all.
                 """
         )
 

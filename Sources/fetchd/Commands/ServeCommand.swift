@@ -17,8 +17,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             \(Settings.help)
 
-            The first signal to stop has readiness say 503 for SERVER_LAME_DUCK_SECONDS, lets requests end for 10 s,
-            and then running jobs for WORKER_DRAIN_SECONDS; a second one gives the jobs that still run to other nodes
+            The first signal to stop has readiness say 503 for SERVER_LAME_DUCK_SECONDS, lets requests end for 10 s, \
+            and then running jobs for WORKER_DRAIN_SECONDS; a second one gives the jobs that still run to other nodes \
             at once, and a third ends the program.
 
             Exit codes: 0 stopped as asked, 64 wrong usage, 69 the database cannot be reached, 78 a setting is wrong.

@@ -29,12 +29,12 @@ struct TenantsCommand: AsyncParsableCommand {
             commandName: "set",
             abstract: "Changes a tenant's share; running nodes go by it at once.",
             discussion: """
-                While jobs of several tenants wait, each is given as many in its turn as its weight says. What one does
-                not need, the others get.
+                While jobs of several tenants wait, each is given as many in its turn as its weight says. What one \
+                does not need, the others get.
 
-                What goes beyond a limit is refused (429), but for jobs that would run beyond theirs: those wait. Nodes
-                count what is stored every few seconds, so together they may let in a few more; docs/limits.md says of
-                each limit how exact it is.
+                What goes beyond a limit is refused (429), but for jobs that would run beyond theirs: those wait. \
+                Nodes count what is stored every few seconds, so together they may let in a few more; docs/limits.md \
+                says of each limit how exact it is.
                 """
         )
 

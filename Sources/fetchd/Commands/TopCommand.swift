@@ -9,7 +9,7 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Shows what a running service does, again and again.",
         discussion: """
-            On a terminal the picture is drawn anew; elsewhere one line is written each time. With -o json or ndjson
+            On a terminal the picture is drawn anew; elsewhere one line is written each time. With -o json or ndjson \
             each look is one JSON object.
             """
     )

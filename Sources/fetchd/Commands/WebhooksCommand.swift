@@ -16,13 +16,13 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Says whether a message is signed with a secret.",
             discussion: """
-                The body is read from standard input, byte for byte as it came; the fields are given as they came. The
-                secret (whsec_…) is never an argument, since those can be seen by others: it is taken from --secret-file
-                or from \(variable).
+                The body is read from standard input, byte for byte as it came; the fields are given as they came. The \
+                secret (whsec_…) is never an argument, since those can be seen by others: it is taken from \
+                --secret-file or from \(variable).
 
                     fetchd webhooks verify --secret-file secret --id evt_… --timestamp 1763722320 --signature v1,… < body
 
-                Exit status: 0 valid, 1 not signed with this secret, 2 signed but too old or from the future,
+                Exit status: 0 valid, 1 not signed with this secret, 2 signed but too old or from the future, \
                 64 wrong usage, 78 no usable secret.
                 """
         )

@@ -158,7 +158,9 @@ struct RemoteFailure: Error, CustomStringConvertible {
             (problem?.member("detail")?.text ?? problem?.member("title")?.text ?? "The service answers \(status).")
                 + (problem?.member("code")?.text.map { " (\($0), \(status))" } ?? "")
         ]
-        for error in problem?.member("errors")?.elements ?? [] {
+        let errors = problem?.member("errors")?.elements ?? []
+        // One alone is the detail.
+        for error in errors.count > 1 ? errors : [] {
             let place = error.member("pointer")?.text ?? error.member("parameter")?.text
             lines.append("  " + (place.map { "\($0): " } ?? "") + (error.member("message")?.text ?? ""))
         }

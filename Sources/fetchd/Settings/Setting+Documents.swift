@@ -20,12 +20,19 @@ extension Setting {
     }
 
     fileprivate var entry: String {
-        """
-          \(variable)\(isSecret ? ", or \(fileVariable)" : "")
-              \(summary)
-              Value: \(rule).
-              Default: \(standard).
-        """
+        let lines = [summary, "Value: \(rule).", "Default: \(standard)."]
+        return (["  \(variable)\(isSecret ? ", or \(fileVariable)" : "")"] + lines.flatMap(Self.wrapped))
+            .joined(separator: "\n")
+    }
+
+    /// Lines as wide as those of the other help: the parser would begin what is left at the margin.
+    private static func wrapped(_ text: String) -> [String] {
+        var lines = ["     "]
+        for word in text.split(separator: " ") {
+            if lines[lines.count - 1].count + word.count >= 80 { lines.append("       ") }
+            lines[lines.count - 1] += " \(word)"
+        }
+        return lines
     }
 
     fileprivate var row: String {

@@ -50,8 +50,14 @@ struct Database: Sendable {
         configuration.connection.preparesStatements = settings.preparesStatements
         configuration.maximumConnections = settings.databaseConnections
         configuration.directConnectionString = settings.directDatabaseURL
-        if let statements = metrics?.histogram(.databaseStatementDuration) {
-            configuration.connection.onStatement = { statements[$0].observe($1) }
+        if let metrics {
+            let (all, statements) = (
+                metrics.histogram(.databaseDuration)[], metrics.summary(.databaseStatementDuration)
+            )
+            configuration.connection.onStatement = { name, duration in
+                all.observe(duration)
+                statements[name].observe(duration)
+            }
         }
         if let failures = metrics?.counter(.databaseFailures) {
             configuration.connection.onFailure = { failures[$0.code.rawValue].add() }

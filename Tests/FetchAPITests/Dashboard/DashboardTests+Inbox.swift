@@ -32,6 +32,30 @@ extension DashboardTests {
         }
     }
 
+    @Test func `an operator reads another tenant's questions, and answers none of them`() async throws {
+        let server = try await TestServer()
+        let question = try await server.ask(of: Tenant.ID(rawValue: 2))
+        try await DashboardScreenTests.test(server) { browser in
+            let own = try await browser.get("/dashboard/questions")
+            #expect(own.text.contains(#"name="tenant""#) && !own.text.contains("\(question.id)"))
+            let page = try await browser.get("/dashboard/questions?tenant=crawler")
+            #expect(page.text.contains("Follow a redirect?") && page.text.contains("You look at the tenant crawler"))
+            #expect(page.text.contains("/dashboard/jobs/\(question.job)?tenant=crawler"))
+            #expect(!page.text.contains("<button name=\"answer\""))
+            let form = "token=\(try Browser.token(in: own))&answer=cancel"
+            let answer = try await browser.post("/dashboard/questions/\(question.id)/answer", form)
+            #expect(answer.status == .notFound)
+            let noted = server.audit.all.filter { $0.action == AuditAction.readAsOperator.rawValue }
+            #expect(noted.map(\.object) == ["/dashboard/questions of crawler"])
+        }
+        try await DashboardScreenTests.test(server, as: .operator) { browser in
+            let own = try await browser.get("/dashboard/questions")
+            #expect(!own.text.contains(#"name="tenant""#))
+            let other = try await browser.get("/dashboard/questions?tenant=crawler")
+            #expect(other.status == .forbidden)
+        }
+    }
+
     @Test func `where the inbox goes on, the number of those alike is said to be that of the page`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             for _ in 0..<51 { _ = try await server.ask() }

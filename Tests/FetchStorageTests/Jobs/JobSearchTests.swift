@@ -49,6 +49,87 @@ import Testing
         }
     }
 
+    /// Fills in jobs of one host, of which every so many is a POST.
+    private func fill(_ count: Int32, _ fixture: StoreFixture, _ database: TestDatabase, post every: Int32) async throws
+    {
+        try await database.client.query(
+            """
+            INSERT INTO jobs (tenant_id, id, spec, host, kind)
+            SELECT \(fixture.tenant), gen_random_uuid(),
+                json_build_object('request', json_build_object(
+                    'url', 'https://a.example/' || i,
+                    'method', CASE WHEN i % \(every) = 0 THEN 'POST' ELSE 'GET' END)),
+                'a.example', 'data'
+            FROM generate_series(1, \(count)) i
+            """)
+    }
+
+    @Test func `a page looks at a bounded number of jobs, and the next goes on where it stopped`() async throws {
+        try await TestDatabase.with { database in
+            let fixture = try StoreFixture(database: database)
+            let (store, looks) = (fixture.store(), JobList.maximumLooks)
+            try await fill(Int32(3 * looks - 1), fixture, database, post: Int32(2 * looks))
+            let post = filter { $0.method = "POST" }
+            let only = try #require(
+                try await database.client.query(
+                    "SELECT id FROM jobs WHERE spec #>> '{request,method}' = 'POST'"
+                ).first?.decode(Job.ID.self, at: 0))
+            for isBackward in [false, true] {
+                var found: [Job.ID] = []
+                var pages = 0
+                var place: JobPage.Place = isBackward ? .before(Job.ID(UUIDv7(high: 0, low: 0))) : .start
+                while true {
+                    let page = JobPage(limit: 5, at: place)
+                    let list = try await store.jobs(of: fixture.tenant, matching: post, page: page)
+                    (found, pages) = (found + list.map(\.id), pages + 1)
+                    guard let rest = list.rest else { break }
+                    place = isBackward ? .before(rest) : .after(rest)
+                }
+                #expect(found == [only] && pages == 3)
+            }
+            let all = filter { $0.prefix = URLFilter("https://a.example/") }
+            let page = try await store.jobs(of: fixture.tenant, matching: all, page: JobPage(limit: 5))
+            #expect(page.count == 5 && page.rest == page.last?.id)
+            let count = try await store.count(of: fixture.tenant, matching: all, limit: 10_000)
+            #expect(count == JobCount(looks, isWhole: false))
+            let ofHost = filter { $0.host = "a.example" }
+            let host = try await store.count(of: fixture.tenant, matching: ofHost, limit: 10_000)
+            #expect(host == JobCount(3 * looks - 1, isWhole: true))
+        }
+    }
+
+    // Proves: REL-15.
+    @Test(arguments: ["method", "url", "bodyBytes"])
+    func `a page that finds nothing reads as many pages of the database beside many jobs as beside few`(
+        word: String
+    ) async throws {
+        try await TestDatabase.withCountedPages { database in
+            let fixture = try StoreFixture(database: database)
+            let store = fixture.store()
+            let filter = filter { filter in
+                switch word {
+                case "method": filter.method = "PUT"
+                case "url": filter.url = URLFilter("https://a.example/none")
+                default: filter.bodyBytes = BodySizeFilter("1..")
+                }
+            }
+            func pages() async throws -> Int64 {
+                try await database.pages {
+                    let list = try await store.jobs(of: fixture.tenant, matching: filter, page: JobPage(limit: 25))
+                    #expect(list.isEmpty && list.rest != nil)
+                    let count = try await store.count(of: fixture.tenant, matching: filter, limit: 10_000)
+                    #expect(count == JobCount(0, isWhole: false))
+                }
+            }
+            try await fill(5000, fixture, database, post: 2)
+            _ = try await pages()
+            let few = try await pages()
+            try await fill(30_000, fixture, database, post: 2)
+            let many = try await pages()
+            #expect(many < 2 * few, "\(few) pages, then \(many)")
+        }
+    }
+
     @Test func `labels are found as they were changed last, errors as jobs ended`() async throws {
         try await StoreFixture.with { fixture in
             let store = fixture.store()

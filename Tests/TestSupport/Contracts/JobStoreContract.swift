@@ -118,12 +118,13 @@ package enum JobStoreContract {
             let count = { @Sendable (limit: Int, change: @Sendable (inout JobFilter) -> Void) async throws -> Int in
                 var filter = JobFilter()
                 change(&filter)
-                return try await subject.store.count(of: subject.tenant, matching: filter, limit: limit)
+                return try await subject.store.count(of: subject.tenant, matching: filter, limit: limit).number
             }
             return compare("all", try await count(9) { _ in }, 3) + compare("limit", try await count(2) { _ in }, 2)
                 + compare("queued", try await count(9) { $0.state = .queued }, 2)
                 + compare("error", try await count(9) { $0.error = "timedOut" }, 1)
                 + compare("host", try await count(9) { $0.host = "other.example" }, 0)
+                + compare("method", try await count(9) { $0.method = "GET" }, 3)
         },
         Clause("a summary tells of a job without what its URL may hide") { subject in
             try await subject.enqueue("", "", "")
@@ -134,6 +135,18 @@ package enum JobStoreContract {
                 + compare("statuses", list.map(\.status), [nil, nil, 200])
                 + compare("errors", list.map(\.errorName), [nil, "timedOut", nil])
                 + compare("URLs", Set(list.map { "\($0.method) \($0.url)" }), ["GET http://origin.example/a"])
+        },
+        Clause("jobs are found by the size of their body") { subject in
+            let ids = try await subject.enqueue("", "", "")
+            try await subject.run(.make(body: .inline([1, 2, 3])), .make(body: .inline([1])))
+            let found = { @Sendable (size: String) async throws -> [Job.ID] in
+                var filter = JobFilter(state: .succeeded)
+                filter.bodyBytes = BodySizeFilter(size)
+                let page = JobPage(limit: 9)
+                return try await subject.store.jobs(of: subject.tenant, matching: filter, page: page).map(\.id)
+            }
+            return compare("from", try await found("2.."), [ids[0]]) + compare("to", try await found("..2"), [ids[1]])
+                + compare("one", try await found("3"), [ids[0]])
         },
         Clause("a list can be of those of one kind alone") { subject in
             let ids = try await subject.enqueue(
@@ -151,6 +164,14 @@ package enum JobStoreContract {
                 + compare("labels", try await found { $0.labels = [.init(name: "b", value: "2")] }, [ids[2]])
                 + compare("host", try await found { $0.host = "other.example" }, [])
                 + compare("both", try await found { ($0.host, $0.state) = ("origin.example", .queued) }, [ids[2]])
+                + compare("method", try await found { $0.method = "POST" }, [])
+                + compare("URL", try await found { $0.url = URLFilter("http://origin.example") }, [])
+                + compare(
+                    "URL whole", try await found { $0.url = URLFilter("HTTP://origin.example:80/a") }, ids.reversed())
+                + compare("prefix", try await found { $0.prefix = URLFilter("http://origin.example/") }, ids.reversed())
+                + compare(
+                    "prefix of another", try await found { $0.prefix = URLFilter("http://origin.example/b") }, [])
+                + compare("no body", try await found { $0.bodyBytes = BodySizeFilter("0..") }, [])
         },
     ]
 

@@ -36,7 +36,7 @@ package enum ScheduleQueueContract {
         fileprivate func jobs(of id: Schedule.ID) async throws -> [JobSummary] {
             var filter = JobFilter()
             filter.schedule = id
-            return try await jobs.store.jobs(of: jobs.tenant, matching: filter, page: JobPage(limit: 9))
+            return try await jobs.store.jobs(of: jobs.tenant, matching: filter, page: JobPage(limit: 9)).jobs
         }
     }
 

@@ -812,12 +812,22 @@ export interface JobFilter {
   /** The name of the error that the job ended with. */
   error?: string;
   status?: StatusFilter;
+  /** The method of the request. */
+  method?: string;
+  /** The URL of the request, whole. */
+  url?: string;
+  /** How the URL of the request begins; its host is whole. */
+  prefix?: string;
+  bodyBytes?: BodySizeFilter;
   createdAfter?: Timestamp;
   createdBefore?: Timestamp;
 }
 
 /** A status, such as `404`, or a class of them, such as `4xx` (RFC 9110 §15). */
 export type StatusFilter = string;
+
+/** A number of bytes, or a range with either end left out; both ends are included. */
+export type BodySizeFilter = string;
 
 /** What to do to which jobs. */
 export interface JobAction {
@@ -840,7 +850,7 @@ export interface JobActionResult {
   matched: number;
   /** To how many of them it made a difference. */
   changed: number;
-  /** There are more. */
+  /** There are more, or more to look at. */
   nextCursor?: string;
 }
 
@@ -2841,6 +2851,17 @@ export interface ListJobsQuery {
    * has succeeded with every status, unless `retry.statuses` names it.
    */
   status?: StatusFilter;
+  /** Only jobs whose request has this method, as it is written there. */
+  method?: string;
+  /**
+   * Only jobs whose request has this URL, whole: in its standard form, and without the query where that is
+   * sensitive.
+   */
+  url?: string;
+  /** Only jobs whose URL, in its standard form, begins so; the host is named whole. */
+  prefix?: string;
+  /** Only jobs with a body of the response of so many bytes. */
+  bodyBytes?: BodySizeFilter;
   /** Only jobs that were stored then or later. */
   createdAfter?: Timestamp;
   /** Only jobs that were stored earlier. */
@@ -2905,6 +2926,17 @@ export interface ExportJobsQuery {
    * has succeeded with every status, unless `retry.statuses` names it.
    */
   status?: StatusFilter;
+  /** Only jobs whose request has this method, as it is written there. */
+  method?: string;
+  /**
+   * Only jobs whose request has this URL, whole: in its standard form, and without the query where that is
+   * sensitive.
+   */
+  url?: string;
+  /** Only jobs whose URL, in its standard form, begins so; the host is named whole. */
+  prefix?: string;
+  /** Only jobs with a body of the response of so many bytes. */
+  bodyBytes?: BodySizeFilter;
   /** Only jobs that were stored then or later. */
   createdAfter?: Timestamp;
   /** Only jobs that were stored earlier. */

@@ -3,8 +3,8 @@ import FetchJobs
 /// What is written into the filter of the list of jobs: words such as `state:failed host:a.example`, all of which a job
 /// has to match.
 ///
-/// A job's id, a URL, a host, a state and a status are understood without a name before them. A value with spaces stands
-/// in quotation marks.
+/// A job's id, the beginning of a URL, a host, a state and a status are understood without a name before them. A value
+/// with spaces stands in quotation marks.
 struct JobSearch {
     /// A word that is not understood.
     struct Fault: Error, Equatable {
@@ -14,7 +14,9 @@ struct JobSearch {
 
     /// The names of words, each with an example of its value.
     static let words: [(name: String, example: String)] = [
-        ("state", "failed"), ("status", "5xx"), ("error", "timedOut"), ("host", "example.org"), ("kind", "download"),
+        ("state", "failed"), ("status", "5xx"), ("error", "timedOut"), ("host", "example.org"),
+        ("url", "https://example.org/a"), ("prefix", "https://example.org/b/"), ("method", "POST"),
+        ("size", "1000000.."), ("kind", "download"),
         ("label", "name=value"), ("session", "ses_…"), ("group", "grp_…"), ("schedule", "sch_…"),
         ("after", "2026-11-01"), ("before", "2026-12-01T12:00:00Z"),
     ]
@@ -59,7 +61,6 @@ struct JobSearch {
     }
 
     private mutating func take(_ word: String) throws(Fault) {
-        if word.contains("://") { return try set(\.host, Self.host(ofURL: word), word) }
         let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, Self.words.contains(where: { $0.name == parts[0] }) else { return try takeBare(word) }
         let (name, value) = (parts[0], parts[1])
@@ -69,6 +70,10 @@ struct JobSearch {
         case "kind": try set(\.kind, try Self.oneOf(JobSpec.Kind.self, value, word), word)
         case "host": try set(\.host, value.lowercased(), word)
         case "error": try set(\.error, value, word)
+        case "method": try set(\.method, value, word)
+        case "url": try set(\.url, try Self.read(URLFilter(value), word, URLFilter.rule), word)
+        case "prefix": try set(\.prefix, try Self.read(URLFilter(value), word, URLFilter.rule), word)
+        case "size": try set(\.bodyBytes, try Self.read(BodySizeFilter(value), word, BodySizeFilter.rule), word)
         case "status": try set(\.status, try Self.read(StatusFilter(value), word, StatusFilter.rule), word)
         case "session":
             try set(\.session, try Self.read(TenantSession.ID(naming: value), word, "must be ses_… or default"), word)
@@ -83,6 +88,7 @@ struct JobSearch {
     }
 
     private mutating func takeBare(_ word: String) throws(Fault) {
+        if word.contains("://") { return try takeURL(word) }
         if let state = JobState(rawValue: word) { return try set(\.state, state, word) }
         if let status = StatusFilter(word) { return try set(\.status, status, word) }
         if Job.ID(word) != nil { throw Fault(message: "The id \(word) stands alone: it names one job.") }
@@ -95,6 +101,13 @@ struct JobSearch {
         let known = Self.words.map { "\($0.name):" }.joined(separator: ", ")
         throw Fault(
             message: "“\(word)” is no word of a filter. Known are \(known) and a job's id, a URL or a host alone.")
+    }
+
+    /// A URL as it is pasted: lists show none with a query, so it is the beginning of those that are meant.
+    private mutating func takeURL(_ word: String) throws(Fault) {
+        let url = try Self.read(URLFilter(pasted: word), word, URLFilter.rule)
+        if url.isHostAlone { return try set(\.host, url.host, word) }
+        try set(\.prefix, url, word)
     }
 
     private mutating func takeLabel(_ value: String, _ word: String) throws(Fault) {
@@ -131,15 +144,6 @@ struct JobSearch {
         let time = Timestamp(rfc3339: value) ?? Timestamp(rfc3339: "\(value)T00:00:00Z")
         return try read(time, word, "must be a day or a time such as 2026-11-01 or 2026-11-01T10:52:00Z")
     }
-
-    /// Jobs are found by the host of their URL, and not by its path.
-    private static func host(ofURL text: String) -> String? {
-        guard let start = text.firstRange(of: "://") else { return nil }
-        let authority = text[start.upperBound...].prefix { !"/?#".contains($0) }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last.map { $0.lowercased() } ?? ""
-        let standard = ["http": ":80", "https": ":443"][text[..<start.lowerBound].lowercased()]
-        return standard.map { host.hasSuffix($0) ? String(host.dropLast($0.count)) : host } ?? host
-    }
 }
 
 extension JobSearch {
@@ -147,7 +151,8 @@ extension JobSearch {
     static func text(_ filter: JobFilter) -> String {
         let items: [(String, String?)] = [
             ("state", filter.state?.rawValue), ("status", filter.status?.description), ("error", filter.error),
-            ("host", filter.host), ("kind", filter.kind?.rawValue),
+            ("host", filter.host), ("url", filter.url?.text), ("prefix", filter.prefix?.text),
+            ("method", filter.method), ("size", filter.bodyBytes?.description), ("kind", filter.kind?.rawValue),
             ("session", filter.session.map { $0 == .default ? "default" : $0.description }),
             ("group", filter.group?.description), ("schedule", filter.schedule?.description),
             ("after", filter.createdAfter?.description), ("before", filter.createdBefore?.description),

@@ -9,8 +9,9 @@ extension JobActionRoutes {
     func table(of filter: JobFilter, _ tenant: Tenant.ID) async throws -> Response {
         let jobs = jobs
         let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
-        var response = Response.lines(pages: first, of: Self.pageSize, head: JobTable.head) { last in
-            try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
+        var response = Response.lines(pages: first, head: JobTable.head) { page in
+            guard let last = page.rest else { return nil }
+            return try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last))
         } write: { page, writer in
             try await writer.write(ByteBuffer(string: page.map(JobTable.line).joined()))
         }

@@ -25,6 +25,8 @@ struct JobListPage {
     let count: String
     let jobs: [JobRow]
     let isEmpty: Bool
+    /// None of the jobs that were looked at matches, and there are more.
+    let goesOn: Bool
     /// Whether values on the page may still change.
     let isLive: Bool
     let newer: String?
@@ -56,7 +58,7 @@ struct JobListPage {
     struct Part {
         let jobs: [JobSummary]
         let progress: [Job.ID: JobProgress]
-        let count: Int
+        let count: JobCount
         let newer: JobCursor?
         let older: JobCursor?
     }
@@ -83,6 +85,7 @@ struct JobListPage {
         count = part.map { Self.count($0.count) } ?? ""
         jobs = part?.jobs.map { JobRow($0, progress: part?.progress[$0.id], view: view, now: visit.now) } ?? []
         isEmpty = jobs.isEmpty
+        goesOn = part?.jobs.isEmpty == true && part?.older != nil
         isLive = part?.jobs.contains { !$0.state.isFinal } ?? false
         newer = part?.newer.map { JobSearch.path(filter, ("newer", $0.text), view.parameter) }
         older = part?.older.map { JobSearch.path(filter, ("cursor", $0.text), view.parameter) }
@@ -97,9 +100,10 @@ struct JobListPage {
         }
     }
 
-    private static func count(_ count: Int) -> String {
-        if count >= maximumCount { return "10 000+ jobs" }
-        return count == 1 ? "1 job" : "\(count) jobs"
+    private static func count(_ count: JobCount) -> String {
+        if count.number >= maximumCount { return "10 000+ jobs" }
+        guard count.isWhole else { return "\(count.number)+ jobs" }
+        return count.number == 1 ? "1 job" : "\(count.number) jobs"
     }
 
     /// The filter with another state, or with another class of answers.
@@ -120,9 +124,14 @@ struct JobListPage {
         let states = JobState.allCases.map { "state:\($0.rawValue)" }
         let kinds = JobSpec.Kind.allCases.map { "kind:\($0.rawValue)" }
         let statuses = (1...5).map { "status:\(StatusFilter(class: $0))" }
-        let others = ["error:", "host:", "label:", "session:", "group:", "schedule:", "after:", "before:"]
+        let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].map { "method:\($0)" }
+        let others = [
+            "error:", "host:", "url:", "prefix:", "size:1000000..", "label:", "session:", "group:", "schedule:",
+            "after:",
+            "before:",
+        ]
         let text = JobSearch.text(filter)
-        return (states + kinds + statuses + others).map { text.isEmpty ? $0 : "\(text) \($0)" }
+        return (states + kinds + statuses + methods + others).map { text.isEmpty ? $0 : "\(text) \($0)" }
     }
 }
 
@@ -140,6 +149,7 @@ extension JobListPage: MustacheParent {
         case "count": count
         case "jobs": jobs
         case "isEmpty": isEmpty
+        case "goesOn": goesOn
         case "isLive": isLive
         case "newer": Shown.of(newer)
         case "older": Shown.of(older)

@@ -131,7 +131,7 @@ extension OverviewPage {
                 href: view.list("/dashboard/hosts")),
             Tile(
                 title: "questions", number: Figure.text(figures.openQuestions), style: "state", note: nil,
-                href: view.isOwn ? view.list("/dashboard/questions") : nil),
+                href: view.list("/dashboard/questions")),
             Tile(
                 title: live == 1 ? "node" : "nodes", number: "\(live)", style: live == 0 ? "state failed" : "state",
                 note: nil, href: view.list(ServicePages.nodes)),

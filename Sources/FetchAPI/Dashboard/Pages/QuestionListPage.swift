@@ -7,6 +7,7 @@ struct QuestionListPage {
         let id: String
         let title: String
         let job: String
+        let jobPage: String
         let host: String?
         let labels: String?
         let askedAt: String
@@ -37,6 +38,7 @@ struct QuestionListPage {
     struct Ended {
         let title: String
         let job: String
+        let jobPage: String
         let host: String?
         let answer: String
         let by: String
@@ -55,14 +57,18 @@ struct QuestionListPage {
     /// "All like this" means questions asked before this time: all that the page shows and, where the list goes on,
     /// all that were asked before the page was made.
     let before: String
+    /// Whose questions these are, where they are another tenant's.
+    var notice: String?
+    /// The form in which operators choose a tenant.
+    var search: SheetPage.Search?
 
     /// - Parameters:
     ///   - isFirst: The list begins with this page.
     ///   - next: The path of the next page; nil when the list ends with this one.
     ///   - now: A time before the questions were read.
     init(
-        _ open: [StoredQuestion], isFirst: Bool, next: String?, ended: [StoredQuestion], mayAnswer: Bool,
-        frame: PageFrame, now: Timestamp
+        _ open: [StoredQuestion], isFirst: Bool, next: String?, ended: [StoredQuestion], view: DashboardView,
+        mayAnswer: Bool, frame: PageFrame, now: Timestamp
     ) {
         self.frame = frame
         self.mayAnswer = mayAnswer
@@ -73,20 +79,21 @@ struct QuestionListPage {
             let count = open.count { $0.asked.kind == question.asked.kind && $0.asked.host == question.asked.host }
             let isWhole = isFirst && next == nil
             let alike = isWhole ? "for all \(count) like this" : "for all like this (\(count) on this page)"
-            return Row(question, alike: question.asked.host != nil && count > 1 ? alike : nil, now: now)
+            return Row(question, alike: question.asked.host != nil && count > 1 ? alike : nil, view: view, now: now)
         }
         isEmpty = open.isEmpty
-        self.ended = ended.map { Ended($0, now: now) }
+        self.ended = ended.map { Ended($0, view: view, now: now) }
         hasEnded = !ended.isEmpty
     }
 }
 
 extension QuestionListPage.Row {
-    fileprivate init(_ question: StoredQuestion, alike: String?, now: Timestamp) {
+    fileprivate init(_ question: StoredQuestion, alike: String?, view: DashboardView, now: Timestamp) {
         let asked = question.asked
         id = asked.id.description
         title = asked.kind.title
         job = asked.job.description
+        jobPage = view.job(asked.job)
         host = asked.host
         labels = asked.labels.isEmpty ? nil : asked.labels.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
         askedAt = question.askedAt.description
@@ -109,9 +116,10 @@ extension QuestionListPage.Row {
 }
 
 extension QuestionListPage.Ended {
-    fileprivate init(_ question: StoredQuestion, now: Timestamp) {
+    fileprivate init(_ question: StoredQuestion, view: DashboardView, now: Timestamp) {
         title = question.asked.kind.title
         job = question.asked.job.description
+        jobPage = view.job(question.asked.job)
         host = question.asked.host
         let answered = question.answer.flatMap { try? JSONParser.parse($0.value.bytes) }
         answer = answered.map { VisibleText.cut($0.shown) } ?? "none"

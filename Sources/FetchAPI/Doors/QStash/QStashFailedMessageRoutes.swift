@@ -166,9 +166,9 @@ struct QStashFailedMessageRoutes: Sendable {
             ids = Array(sorted.prefix(limit))
             if sorted.count > limit { cursor = ids.last }
         } else {
-            let page = JobPage(limit: limit, after: selection.cursor)
-            ids = try await jobs.jobs(of: tenant, matching: selection.filter, page: page).map(\.id)
-            if ids.count == limit { cursor = ids.last }
+            let page = try await jobs.jobs(
+                of: tenant, matching: selection.filter, page: JobPage(limit: limit, after: selection.cursor))
+            (ids, cursor) = (page.map(\.id), page.rest)
         }
         let found = ids.isEmpty ? [] : try await jobs.jobs([tenant: Set(ids)])
         let meant = found.filter { Self.isFailed($0) && selection.filter.matches($0) }

@@ -213,11 +213,11 @@ struct QStashMessageRoutes: Sendable {
                 try Task.checkCancellation()
                 let size = min(Self.groupSize, limit - count)
                 let page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: size, after: last))
-                guard let end = page.last?.id else { break }
+                guard !page.isEmpty else { break }
                 try await jobs.cancel(page.map(\.id), of: tenant, .plainly)
                 count += page.count
-                last = end
-                if page.count < size { break }
+                last = page.rest
+                if last == nil { break }
             }
         }
         return count

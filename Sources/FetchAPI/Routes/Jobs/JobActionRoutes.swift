@@ -32,6 +32,8 @@ struct JobActionRoutes: Sendable {
     static let maximumJobs = 10_000
     /// How many are dealt with at once.
     static let pageSize = 500
+    /// How many pages one request reads, where a filter looks at jobs one by one and finds few.
+    static let maximumPages = 50
 
     let jobs: any JobStore
     let holds: BlobPins
@@ -79,8 +81,8 @@ struct JobActionRoutes: Sendable {
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let order = try Order(json: json)
         let outcome = try await act(
-            order.action, on: order.filter, of: tenant, limit: order.limit, after: order.cursor?.after,
-            isDryRun: order.isDryRun)
+            order.action, on: order.filter, of: tenant, limit: order.limit, maximumPages: Self.maximumPages,
+            after: order.cursor?.after, isDryRun: order.isDryRun)
         return .json { writer in
             writer.member("matched", outcome.matched)
             writer.member("changed", outcome.changed)
@@ -94,7 +96,7 @@ struct JobActionRoutes: Sendable {
         var changed = 0
         /// The matching jobs, by the state that they were in.
         var states: [JobState: Int] = [:]
-        /// The last job dealt with; nil when there are no more.
+        /// The last job dealt with or looked at; nil when there are no more.
         var last: Job.ID?
     }
 
@@ -102,24 +104,27 @@ struct JobActionRoutes: Sendable {
     ///
     /// - Parameters:
     ///   - limit: How many jobs it deals with at most.
+    ///   - maximumPages: How many pages it reads at most.
     ///   - after: Where it goes on; nil for the newest job.
     ///   - isDryRun: Nothing is done: the outcome states what would be done.
     func act(
-        _ action: Action, on filter: JobFilter, of tenant: Tenant.ID, limit: Int = maximumJobs, after: Job.ID? = nil,
-        isDryRun: Bool
+        _ action: Action, on filter: JobFilter, of tenant: Tenant.ID, limit: Int = maximumJobs, maximumPages: Int,
+        after: Job.ID? = nil, isDryRun: Bool
     ) async throws -> Outcome {
         var outcome = Outcome()
-        var last = after
-        var hasMore = true
-        while hasMore, outcome.matched < limit {
+        outcome.last = after
+        var pages = 0
+        repeat {
+            try Task.checkCancellation()
             let size = min(Self.pageSize, limit - outcome.matched)
-            let page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: size, after: last))
-            hasMore = page.count == size
-            last = page.last?.id ?? last
-            guard !page.isEmpty else { break }
-            try await act(action, on: page.map { ($0.id, $0.state) }, of: tenant, isDryRun: isDryRun, &outcome)
-        }
-        outcome.last = hasMore ? last : nil
+            let page = try await jobs.jobs(
+                of: tenant, matching: filter, page: JobPage(limit: size, after: outcome.last))
+            outcome.last = page.rest
+            pages += 1
+            if !page.isEmpty {
+                try await act(action, on: page.map { ($0.id, $0.state) }, of: tenant, isDryRun: isDryRun, &outcome)
+            }
+        } while outcome.last != nil && outcome.matched < limit && pages < maximumPages
         return outcome
     }
 
@@ -177,8 +182,9 @@ struct JobActionRoutes: Sendable {
         // Looked at before the status is sent, so that a store that is away is not a broken answer.
         let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
         let jobs = jobs
-        return .lines(pages: first, of: Self.pageSize) { last in
-            try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
+        return .lines(pages: first) { page in
+            guard let last = page.rest else { return nil }
+            return try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last))
         } write: { page, writer in
             for summary in page {
                 guard let job = try await jobs.job(summary.id, of: tenant) else { continue }

@@ -177,12 +177,9 @@ struct JobRoutes: Sendable {
         let filter = try JobFilter(query)
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
-        let items = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit + 1, after: after))
-        return .page(items, limit: limit, of: "/v1/jobs", Query.text(filter.items)) {
-            JobCursor(after: $0.id, filter: filter).text
-        } write: {
-            $0.write(&$1)
-        }
+        let list = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit, after: after))
+        let next = list.rest.map { JobCursor(after: $0, filter: filter).text }
+        return .page(list.jobs, next: next, limit: limit, of: "/v1/jobs", Query.text(filter.items)) { $0.write(&$1) }
     }
 
     static let notFound = Problem(.notFound, "There is no job with this id.")

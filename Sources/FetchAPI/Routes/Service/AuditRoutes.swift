@@ -75,8 +75,9 @@ struct AuditRoutes: Sendable {
         // Looked at before the status is sent, so that a store that is away is not a broken answer.
         let first = try await audit.entries(matching: filter, after: after, limit: Self.pageSize)
         let audit = audit
-        var response = Response.lines(pages: first, of: Self.pageSize) {
-            try await audit.entries(matching: filter, after: $0.id, limit: Self.pageSize)
+        var response = Response.lines(pages: first) { page in
+            guard page.count == Self.pageSize, let last = page.last else { return nil }
+            return try await audit.entries(matching: filter, after: last.id, limit: Self.pageSize)
         } write: { page, writer in
             var bytes: [UInt8] = []
             for entry in page {

@@ -712,7 +712,7 @@ class JobActionResult(Model):
     changed: int
     """To how many of them it made a difference."""
     next_cursor: str | None = None
-    """There are more."""
+    """There are more, or more to look at."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,6 +44,8 @@ Scope: TypeAlias = Literal['jobs:read', 'jobs:write', 'limits', 'sessions', 'cre
 
 StatusFilter: TypeAlias = str
 
+BodySizeFilter: TypeAlias = str
+
 RequestOrURL: TypeAlias = "Request | JobURL"
 
 JobURL: TypeAlias = str
@@ -258,6 +260,10 @@ class JobFilter(TypedDict, total=False):
     labels: Labels
     error: str
     status: StatusFilter
+    method: str
+    url: str
+    prefix: str
+    bodyBytes: BodySizeFilter
     createdAfter: Timestamp
     createdBefore: Timestamp
 
@@ -883,6 +889,10 @@ class ListJobsQuery(TypedDict, total=False):
     label: str
     error: str
     status: StatusFilter
+    method: str
+    url: str
+    prefix: str
+    body_bytes: BodySizeFilter
     created_after: Timestamp
     created_before: Timestamp
     limit: int
@@ -921,6 +931,10 @@ class ExportJobsQuery(TypedDict, total=False):
     label: str
     error: str
     status: StatusFilter
+    method: str
+    url: str
+    prefix: str
+    body_bytes: BodySizeFilter
     created_after: Timestamp
     created_before: Timestamp
 
