@@ -4,13 +4,15 @@ CREATE TABLE nodes (
     id uuid PRIMARY KEY,
     started_at timestamptz NOT NULL DEFAULT now(),
     lease_until timestamptz NOT NULL,
-    url text
+    url text,
+    volume bigint NOT NULL
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE nodes IS
     'The processes that run jobs. A node extends its lease while it lives; when the lease has run out, other nodes '
     'get its jobs. One row a node, written every few seconds, so that no job needs a heartbeat of its own';
 COMMENT ON COLUMN nodes.lease_until IS 'Until then the jobs of the node are its own';
 COMMENT ON COLUMN nodes.url IS 'Where other nodes reach it; null: they do not';
+COMMENT ON COLUMN nodes.volume IS 'The data directory of the node, which the ids of the bytes in it name';
 
 CREATE TABLE jobs (
     tenant_id bigint NOT NULL,

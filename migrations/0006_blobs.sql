@@ -46,3 +46,11 @@ CREATE TABLE blob_pins (
 COMMENT ON TABLE blob_pins IS
     'Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, '
     'so a young one counts too';
+
+CREATE TABLE volumes (
+    number bigint PRIMARY KEY,
+    left_at timestamptz NOT NULL
+);
+COMMENT ON TABLE volumes IS
+    'The data directories whose nodes have gone, so that what they keep is told from what never was';
+COMMENT ON COLUMN volumes.left_at IS 'When the last node was gone that had it; one may have it again';

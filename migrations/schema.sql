@@ -1562,7 +1562,8 @@ CREATE TABLE public.nodes (
     id uuid NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     lease_until timestamp with time zone NOT NULL,
-    url text
+    url text,
+    volume bigint NOT NULL
 )
 WITH (fillfactor='10');
 
@@ -1571,6 +1572,8 @@ COMMENT ON TABLE public.nodes IS 'The processes that run jobs. A node extends it
 COMMENT ON COLUMN public.nodes.lease_until IS 'Until then the jobs of the node are its own';
 
 COMMENT ON COLUMN public.nodes.url IS 'Where other nodes reach it; null: they do not';
+
+COMMENT ON COLUMN public.nodes.volume IS 'The data directory of the node, which the ids of the bytes in it name';
 
 CREATE TABLE public.protocols (
     name text NOT NULL,
@@ -2186,6 +2189,15 @@ COMMENT ON TABLE public.unique_keys IS 'The job that others with the same unique
 
 COMMENT ON COLUMN public.unique_keys.expires_at IS 'When the window of the job is over: the next one takes its place';
 
+CREATE TABLE public.volumes (
+    number bigint NOT NULL,
+    left_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE public.volumes IS 'The data directories whose nodes have gone, so that what they keep is told from what never was';
+
+COMMENT ON COLUMN public.volumes.left_at IS 'When the last node was gone that had it; one may have it again';
+
 CREATE TABLE public.webhook_attempts (
     tenant_id bigint NOT NULL,
     delivery_id uuid NOT NULL,
@@ -2473,6 +2485,9 @@ ALTER TABLE ONLY public.traffic
 
 ALTER TABLE ONLY public.unique_keys
     ADD CONSTRAINT unique_keys_pkey PRIMARY KEY (tenant_id, key);
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_pkey PRIMARY KEY (number);
 
 ALTER TABLE ONLY public.webhook_attempts
     ADD CONSTRAINT webhook_attempts_pkey PRIMARY KEY (tenant_id, delivery_id, number);

@@ -89,6 +89,8 @@ package struct Server: Service {
         package let credentials: any CredentialCatalog
         package let answers: any AnswerCatalog
         package let blobs: any BlobStore
+        /// Those in the data directory of this node, which other nodes ask for.
+        package let ownBlobs: any BlobStore
         package let catalog: any BlobCatalog
         package let uploads: any UploadArea
         package let waiters: CompletionWaiters
@@ -141,6 +143,7 @@ package struct Server: Service {
             credentials: any CredentialCatalog,
             answers: any AnswerCatalog,
             blobs: any BlobStore,
+            ownBlobs: any BlobStore,
             catalog: any BlobCatalog,
             uploads: any UploadArea,
             waiters: CompletionWaiters,
@@ -188,6 +191,7 @@ package struct Server: Service {
             self.credentials = credentials
             self.answers = answers
             self.blobs = blobs
+            self.ownBlobs = ownBlobs
             self.catalog = catalog
             self.uploads = uploads
             self.waiters = waiters
@@ -288,7 +292,7 @@ package struct Server: Service {
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
         let blobs = BlobRoutes(
             maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
-        let uploads = UploadRoutes(blobs: blobs, area: ports.uploads)
+        let uploads = UploadRoutes(blobs: blobs, area: ports.uploads, forwarding: forwarding)
         let jobs = JobRoutes(
             jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, submitter: submitter, sessions: sessions,
             defaults: ports.defaults, live: ports.live, forwarding: forwarding, warnings: warnings,
@@ -364,6 +368,7 @@ package struct Server: Service {
             + CacheEntryRoutes(cache: ports.cache, blobs: ports.blobs, sessions: sessions).routes
             + CredentialRoutes(credentials: ports.credentials, known: credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
+            + NodeRoutes(blobs: ports.ownBlobs, signIns: ports.signIns, authenticator: authenticator).routes
             + BodyRoute(
                 jobs: ports.jobs, questions: ports.questions, blobs: ports.blobs, live: ports.live,
                 forwarding: forwarding

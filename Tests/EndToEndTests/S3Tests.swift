@@ -46,13 +46,33 @@ import Testing
             if count > 20 {
                 #expect(try await read(store.open(blob.id, range: 10..<20)) == Array(content[10..<20]))
             }
-            let file = try await store.file(of: blob.id)
+            let file = try await store.file(of: blob.id, bytes: blob.bytes)
             #expect(try Data(contentsOf: URL(filePath: file.path)) == Data(content))
             #expect(file.isCopy)
             try await store.delete(blob.id)
             try await store.delete(blob.id)
             let error = await #expect(throws: StoreError.self) { try await store.open(blob.id, range: 0..<1) }
             #expect(error?.code == .blobGone)
+        }
+    }
+
+    @Test func `the bucket may be named by the host`() async throws {
+        try await with { store, origin, bucket, directory in
+            var configuration = S3BlobStore.Configuration(
+                origin: origin.url("", host: "localhost"), bucket: bucket, accessKeyID: "key",
+                secretAccessKey: "secret", stagingDirectory: directory)
+            configuration.namesBucketByHost = true
+            let other = try await S3BlobStore(
+                configuration, session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
+            #expect(await other.health() == .good)
+            for (writer, reader) in [(store, other), (other, store)] {
+                let content = pattern(9 << 20)
+                var draft = try await BlobDraft(in: writer)
+                try await draft.append(content)
+                let blob = try await draft.finish()
+                #expect(try await read(reader.open(blob.id, range: 0..<blob.bytes)) == content)
+                try await reader.delete(blob.id)
+            }
         }
     }
 

@@ -124,6 +124,7 @@ struct TestServer {
             credentials: credentials,
             answers: questions,
             blobs: blobs,
+            ownBlobs: blobs,
             catalog: catalog,
             uploads: uploads,
             waiters: jobs.waiters,

@@ -6,7 +6,10 @@ import Synchronization
 package final class MemoryBlobStore: BlobStore {
     private let blobs = Mutex<[Blob.ID: [UInt8]]>([:])
 
-    package init() {}
+    package let volume: Volume
+
+    /// - Parameter volume: That of its ids.
+    package init(volume: Volume = .new()) { self.volume = volume }
 
     /// How many there are.
     package var count: Int { blobs.withLock { $0.count } }
@@ -25,12 +28,12 @@ package final class MemoryBlobStore: BlobStore {
     package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
         guard let content = FileManager.default.contents(atPath: path) else { throw Self.gone }
         try? FileManager.default.removeItem(atPath: path)
-        let (id, bytes) = (Blob.ID(), Array(content))
+        let (id, bytes) = (Blob.ID(in: volume), Array(content))
         blobs.withLock { $0[id] = bytes }
         return MeasuredBlob(id: id, bytes: Int64(bytes.count), digest: SHA256Digest(of: bytes))
     }
 
-    package func file(of id: Blob.ID) async throws(StoreError) -> BlobFile {
+    package func file(of id: Blob.ID, bytes count: Int64) async throws(StoreError) -> BlobFile {
         guard let bytes = blobs.withLock({ $0[id] }) else { throw Self.gone }
         let path = FileManager.default.temporaryDirectory.appending(path: "blob-\(UUID())").path
         guard FileManager.default.createFile(atPath: path, contents: Data(bytes)) else {
@@ -48,11 +51,14 @@ package final class MemoryBlobStore: BlobStore {
     private static var gone: StoreError { StoreError(.blobGone, "there is no such blob") }
 
     private final class Writer: BlobWriter {
-        let id = Blob.ID()
+        let id: Blob.ID
         private let store: MemoryBlobStore
         private let bytes = Mutex<[UInt8]>([])
 
-        init(store: MemoryBlobStore) { self.store = store }
+        init(store: MemoryBlobStore) {
+            self.store = store
+            id = Blob.ID(in: store.volume)
+        }
 
         func write(_ more: [UInt8]) async throws(StoreError) { bytes.withLock { $0 += more } }
 

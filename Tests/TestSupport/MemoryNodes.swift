@@ -10,6 +10,8 @@ package final class MemoryNodes: NodeDirectory, NodeClient {
 
     private struct State {
         var owners: [JobAddress: NodeAddress] = [:]
+        /// Nil of those whose node is gone.
+        var volumes: [Volume: NodeAddress?] = [:]
         var answers: [String: NodeAnswer] = [:]
         var requests: [NodeRequest] = []
     }
@@ -21,6 +23,19 @@ package final class MemoryNodes: NodeDirectory, NodeClient {
     /// A node has the job of a tenant from now on.
     package func add(_ owner: NodeAddress, of job: Job.ID, _ tenant: Tenant.ID) {
         state.withLock { $0.owners[JobAddress(tenant: tenant, job: job)] = owner }
+    }
+
+    /// A node has a volume from now on; nil for one that is gone.
+    package func add(_ node: NodeAddress?, with volume: Volume) {
+        state.withLock { $0.volumes[volume] = .some(node) }
+    }
+
+    package func node(with volume: Volume) async throws(StoreError) -> NodeAddress? {
+        state.withLock { $0.volumes[volume] ?? nil }
+    }
+
+    package func isKnown(_ volume: Volume) async throws(StoreError) -> Bool {
+        state.withLock { $0.volumes.keys.contains(volume) }
     }
 
     /// The node at this URL answers from now on, always with the same.

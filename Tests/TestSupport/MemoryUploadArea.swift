@@ -7,6 +7,8 @@ package final class MemoryUploadArea: UploadArea {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "uploads-\(UUID())")
     private let uploads = Mutex<[Upload.ID: Upload]>([:])
 
+    package let volume = Volume.new()
+
     package init() {}
 
     deinit { try? FileManager.default.removeItem(at: directory) }

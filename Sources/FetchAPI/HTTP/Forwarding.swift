@@ -50,10 +50,29 @@ struct Forwarding: Sendable {
     /// The same for a call whose body goes to the owner as it comes.
     func answer(feeding call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
         guard let owner = try await owner(of: job, tenant: tenant, for: call) else { return nil }
+        return try await answer(feeding: call, at: owner)
+    }
+
+    /// The answer of the node that has a volume, to a call whose body goes there as it comes.
+    ///
+    /// - Returns: nil when there never was such a volume.
+    /// - Throws: ``Problem`` `nodeUnreachable`, also for a call that was sent here by a node that took this one for that.
+    func answer(feeding call: Call, about volume: Volume) async throws -> Response? {
+        if !call.isForwarded, let node = try await directory.node(with: volume) {
+            return try await answer(feeding: call, at: node)
+        }
+        guard try await directory.isKnown(volume) else { return nil }
+        throw Problem(.nodeUnreachable, "The node that has it, with the volume \(volume), does not run.").retrying(
+            after: 5)
+    }
+
+    private func answer(feeding call: Call, at owner: NodeAddress) async throws -> Response {
         var request = request(call, patience: Self.patience)
-        let body = call.request.body
-        request.body = { write in
-            for try await buffer in body { try await write(Array(buffer.readableBytesView)) }
+        if [.put, .patch].contains(call.request.method) {
+            let body = call.request.body
+            request.body = { write in
+                for try await buffer in body { try await write(Array(buffer.readableBytesView)) }
+            }
         }
         var response = try await Self.whole(try await send(request, to: owner))
         // The rest of a body that was refused is not worth reading.
@@ -85,13 +104,13 @@ struct Forwarding: Sendable {
         guard let url = owner.url else {
             throw Problem(
                 .nodeUnreachable,
-                "The node that has the job, \(owner.id), is lost or has told no address (FETCHD_NODE_URL)."
+                "The node that has it, \(owner.id), is lost or has told no address (FETCHD_NODE_URL)."
             ).retrying(after: 5)
         }
         do {
             return try await client.send(request, to: url)
         } catch is NodeUnreachable {
-            throw Problem(.nodeUnreachable, "The node that has the job, \(owner.id), does not answer.").retrying(
+            throw Problem(.nodeUnreachable, "The node that has it, \(owner.id), does not answer.").retrying(
                 after: 5)
         }
     }
@@ -100,7 +119,8 @@ struct Forwarding: Sendable {
 
     /// The fields that are forwarded; the others are between the caller and this node.
     private static let passedOn: [HTTPField.Name] = [
-        .authorization, .contentType, .range, .ifRange, .ifNoneMatch, .lastEventID,
+        .authorization, .contentType, .range, .ifRange, .ifNoneMatch, .lastEventID, .uploadComplete, .uploadOffset,
+        .uploadLength, .contentDigest, .contentEncoding,
     ]
 
     private func request(_ call: Call, patience: Duration) -> NodeRequest {

@@ -59,6 +59,7 @@ struct Problem: Error, Sendable {
         case let error as StoreError:
             switch error.code {
             case .unavailable: self = .unavailable
+            case .blobAway: self = Problem(.blobStoreUnavailable, error.message).retrying(after: 5)
             case .blobGone: self.init(.notFound, "The bytes were removed.")
             case .full: self.init(.storageFull)
             case .overQuota: self = Problem(.tooManyBytes, error.message).retrying(after: 60)

@@ -119,7 +119,9 @@ extension ProblemCode {
         case .storageFull:
             "The disk or the bucket that holds bodies takes no more bytes."
         case .nodeUnreachable:
-            "The job runs on another node, and the request to that node failed."
+            "The job runs on another node, or the upload grows on its disk, and the request to that node failed."
+        case .blobStoreUnavailable:
+            "The bytes are in the data directory of a node that does not run or answer, or in an object store that does not; they are not lost."
         case .notReady:
             "The node is starting or stopping, its database is not ready, or a part of it is not alive."
         }

@@ -16,7 +16,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case tooManyFailures, tooManyRequests, tooManyCalls, trafficExhausted, tooManyBytes, overloaded, queueFull
     case sessionFull
     case tooManySessions, headersTooLarge
-    case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull, tooManyConnections
+    case internalError, databaseUnavailable, notReady, nodeUnreachable, blobStoreUnavailable, storageFull
+    case tooManyConnections
 
     var status: HTTPResponse.Status {
         switch self {
@@ -47,7 +48,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
-        case .databaseUnavailable, .notReady, .nodeUnreachable, .tooManyConnections: .serviceUnavailable
+        case .databaseUnavailable, .notReady, .nodeUnreachable, .blobStoreUnavailable, .tooManyConnections:
+            .serviceUnavailable
         case .storageFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
         }
     }
@@ -112,7 +114,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .internalError: "The service made a mistake"
         case .databaseUnavailable: "The database cannot be reached"
         case .notReady: "The service cannot take work"
-        case .nodeUnreachable: "The node that has the job cannot be reached"
+        case .nodeUnreachable: "The node that has it cannot be reached"
+        case .blobStoreUnavailable: "The bytes are out of reach for now"
         case .uploadOffsetMismatch: "The upload goes on elsewhere"
         case .storageFull: "There is no room left"
         }
@@ -230,6 +233,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "The operator has to make room, or blobs that are not needed have to be deleted. Nothing was stored."
         case .nodeUnreachable:
             "What the job does now is known to the node that runs it. Try again after Retry-After: it answers then, or its jobs are given to another node."
+        case .blobStoreUnavailable:
+            "Try again after Retry-After. The operator starts the node again that keeps the bytes, or looks at the object store; the detail says which."
         case .notReady: "The detail says what is missing. The service becomes ready by itself when it is there again."
         }
     }

@@ -1,6 +1,6 @@
 /// Stored bytes: a request body that was uploaded, a downloaded file, or a part of one.
 package struct Blob: Sendable {
-    package enum Kind: IdentifierKind {
+    package enum Kind: StoredKind {
         package static let prefix = "blb"
     }
 

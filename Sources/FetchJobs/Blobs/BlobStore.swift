@@ -1,11 +1,15 @@
 /// Bytes that are too many for a row.
 package protocol BlobStore: Sendable {
+    /// The volume that the ids of new blobs have.
+    var volume: Volume { get }
+
     /// Starts a blob; its bytes exist for others once it is finished.
     func create() async throws(StoreError) -> any BlobWriter
 
     /// Opens a blob to read a range of its bytes.
     ///
-    /// - Throws: A ``StoreError`` with the code `blobGone` when there is no such blob.
+    /// - Throws: A ``StoreError`` with the code `blobGone` when there is no such blob, and `blobAway` when its bytes are
+    ///   out of reach for now.
     func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader
 
     /// Removes a blob; one that is gone is fine.
@@ -15,7 +19,9 @@ package protocol BlobStore: Sendable {
     func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob
 
     /// The bytes of a blob as a file on this machine, for readers that need one.
-    func file(of id: Blob.ID) async throws(StoreError) -> BlobFile
+    ///
+    /// - Parameter bytes: How many the blob has.
+    func file(of id: Blob.ID, bytes: Int64) async throws(StoreError) -> BlobFile
 
     /// Removes blobs that were begun before and never finished, as a crash leaves them.
     func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError)
@@ -41,6 +47,8 @@ package protocol BlobWriter: Sendable {
     var id: Blob.ID { get }
 
     /// Appends; returns when more can be taken.
+    ///
+    /// - Throws: `blobAway` while the store is out of reach; the bytes are taken then, and writing none tries again.
     func write(_ bytes: [UInt8]) async throws(StoreError)
 
     /// Makes the bytes durable under their id.

@@ -1,6 +1,6 @@
 /// A blob that a client sends in several requests (draft-ietf-httpbis-resumable-upload).
 package struct Upload: Sendable {
-    package enum Kind: IdentifierKind {
+    package enum Kind: StoredKind {
         package static let prefix = "upl"
     }
 
@@ -14,7 +14,7 @@ package struct Upload: Sendable {
     /// How many bytes it will have; nil while the client has not said.
     package let length: Int64?
 
-    package init(id: ID = ID(), tenant: Tenant.ID, contentType: String?, expiresAt: Timestamp?, length: Int64?) {
+    package init(id: ID, tenant: Tenant.ID, contentType: String?, expiresAt: Timestamp?, length: Int64?) {
         self.id = id
         self.tenant = tenant
         self.contentType = contentType

@@ -1,5 +1,8 @@
 /// Where uploads grow that come in several requests: on this node's disk.
 package protocol UploadArea: Sendable {
+    /// The volume that the ids of uploads here have.
+    var volume: Volume { get }
+
     func create(_ upload: Upload) async throws(StoreError)
 
     /// The upload and how many bytes of it are there; nil when the tenant has no such upload here.

@@ -67,6 +67,18 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
 
     package init(at time: Timestamp) { self.init(ticks: Self.ticks(at: time)) }
 
+    /// A new one with 32 bits of the caller's among its random ones.
+    package init(mark: UInt32) {
+        let new = UUIDv7()
+        self.init(high: new.high, low: new.low & ~(0xFFFF_FFFF << Self.markShift) | UInt64(mark) << Self.markShift)
+    }
+
+    /// The bits that ``init(mark:)`` was given; random ones of others.
+    package var mark: UInt32 { UInt32(truncatingIfNeeded: low >> Self.markShift) }
+
+    /// Above the last bits, which differ from one to the next in any case.
+    private static let markShift: UInt64 = 30
+
     private init(ticks: UInt64) {
         var random = SystemRandomNumberGenerator()
         high = (ticks >> 12) << 16 | 0x7000 | ticks & 0x0FFF

@@ -34,6 +34,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case flowBlocks
     /// Entries of the audit log, the oldest of each chain first.
     case auditEntries
+    /// Data directories that no node has had for a month.
+    case volumes
     /// Sign-ins to the dashboard, and links to it, whose time is over.
     case signIns
 }

@@ -9,6 +9,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case blob = "blobStoreFailed"
         /// Another node has it in memory; the message names that node.
         case elsewhere
+        /// The bytes of blobs are out of reach for now; nothing was lost.
+        case blobAway = "blobStoreUnavailable"
         /// There is no such blob in the blob store any more.
         case blobGone
         /// The blob store has no room left.

@@ -56,10 +56,14 @@ package final class StopSwitch: Sendable {
         self.originQueue = originQueue
     }
 
-    /// The error of a load that this switch ended: a job that expires was not cancelled by its client.
+    /// The error of a load that this switch ended: a job that expires was not cancelled by its client, and one that was
+    /// stopped while its bytes were out of reach has not failed by that.
     package func judged(_ error: LoadError) -> LoadError {
-        guard case .expired = reason, error.code == .cancelled else { return error }
         var error = error
+        if reason != nil, error.code == .cannotWriteToFile {
+            error = LoadError(.cancelled, "The job was stopped while the store of its bytes was out of reach.")
+        }
+        guard case .expired = reason, error.code == .cancelled else { return error }
         error.code = .timedOut
         error.message = "The job expired while it ran: expiresAt has passed."
         return error

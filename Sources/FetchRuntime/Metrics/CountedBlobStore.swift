@@ -10,6 +10,8 @@ package struct CountedBlobStore: BlobStore {
         counts = BlobCounts(metrics)
     }
 
+    package var volume: Volume { base.volume }
+
     package func create() async throws(StoreError) -> any BlobWriter {
         return CountedBlobWriter(
             base: try await counts.count(.create) { () throws(StoreError) in try await base.create() }, counts: counts)
@@ -31,8 +33,8 @@ package struct CountedBlobStore: BlobStore {
         return blob
     }
 
-    package func file(of id: Blob.ID) async throws(StoreError) -> BlobFile {
-        return try await counts.count(.file) { () throws(StoreError) in try await base.file(of: id) }
+    package func file(of id: Blob.ID, bytes: Int64) async throws(StoreError) -> BlobFile {
+        return try await counts.count(.file) { () throws(StoreError) in try await base.file(of: id, bytes: bytes) }
     }
 
     package func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError) {

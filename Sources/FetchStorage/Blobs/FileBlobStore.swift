@@ -9,6 +9,9 @@ import SystemPackage
 ///
 /// Bytes go to a temporary name, are synced, and then get their own name: a file that has its name is whole.
 package struct FileBlobStore: BlobStore {
+    private static let volumeName = "volume"
+
+    package let volume: Volume
     private let directory: FilePath
 
     /// - Parameter directory: Made when it is not there, for this user only.
@@ -16,13 +19,33 @@ package struct FileBlobStore: BlobStore {
     package init(directory: String) async throws(StoreError) {
         self.directory = FilePath(directory)
         let root = self.directory
-        try await FilePlace.wrap("The blob directory \(directory) cannot be made.") {
+        volume = try await FilePlace.wrap("The blob directory \(directory) cannot be made.") {
             for name in ["new", "blobs"] { try await FilePlace.make(root.appending(name)) }
+            return try await Self.volume(of: root)
         }
     }
 
+    /// The volume that a directory is, from its first use on: its number lies in it, and moves with its files.
+    private static func volume(of directory: FilePath) async throws -> Volume {
+        let path = directory.appending(volumeName)
+        if try await FileSystem.shared.info(forFileAt: path) == nil {
+            let draft = directory.appending("new").appending("\(volumeName)-\(UUIDv7().base32)")
+            try await FilePlace.write(Array("\(Volume.new())\n".utf8), to: draft)
+            // Of nodes that share the directory, the first one's counts.
+            guard link(draft.string, path.string) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
+            try await FilePlace.sync(directory)
+            _ = try await FileSystem.shared.removeItem(at: draft)
+        }
+        let text = try await ByteBuffer(contentsOf: path, maximumSizeAllowed: .bytes(64))
+        let line = String(decoding: text.readableBytesView, as: UTF8.self).prefix { $0 != "\n" }
+        guard let volume = Volume(line), volume != .shared else {
+            throw StoreError(.blob, "The file \(path) is not the number of a volume.")
+        }
+        return volume
+    }
+
     package func create() async throws(StoreError) -> any BlobWriter {
-        let id = Blob.ID()
+        let id = Blob.ID(in: volume)
         do {
             return try await FileBlobWriter(
                 id: id, temporary: directory.appending("new").appending("\(id)"), final: path(id))
@@ -53,7 +76,7 @@ package struct FileBlobStore: BlobStore {
 
     package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
         let source = FilePath(path)
-        let id = Blob.ID()
+        let id = Blob.ID(in: volume)
         do {
             let bytes = try await FileSystem.shared.withFileHandle(
                 forWritingAt: source, options: .modifyFile(createIfNecessary: false)
@@ -73,7 +96,7 @@ package struct FileBlobStore: BlobStore {
         }
     }
 
-    package func file(of id: Blob.ID) async throws(StoreError) -> BlobFile {
+    package func file(of id: Blob.ID, bytes: Int64) async throws(StoreError) -> BlobFile {
         BlobFile(path: path(id).string, isCopy: false)
     }
 

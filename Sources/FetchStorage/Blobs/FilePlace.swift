@@ -30,6 +30,30 @@ enum FilePlace {
         guard Glibc.rename(file.string, path.string) == 0 else { throw Errno(rawValue: errno) }
     }
 
+    /// Makes a copy of a blob for a reader that needs a file.
+    static func copy(
+        _ reader: any BlobReader, of id: Blob.ID, into directory: FilePath
+    ) async throws(StoreError) -> BlobFile {
+        let path = directory.appending("\(id)-\(UUIDv7().base32)")
+        do throws(StoreError) {
+            try await wrap("A copy of a blob cannot be made.") {
+                try await FileSystem.shared.withFileHandle(
+                    forWritingAt: path, options: .newFile(replaceExisting: false, permissions: [.ownerReadWrite])
+                ) { file in
+                    var offset: Int64 = 0
+                    while let chunk = try await reader.next() {
+                        offset += try await file.write(contentsOf: chunk, toAbsoluteOffset: offset)
+                    }
+                }
+            }
+            return BlobFile(path: path.string, isCopy: true)
+        } catch {
+            // A leftover is removed later.
+            _ = try? await FileSystem.shared.removeItem(at: path)
+            throw error
+        }
+    }
+
     static func names(in directory: FilePath) async throws(StoreError) -> [String] {
         try await wrap("A directory cannot be listed.") {
             try await FileSystem.shared.withDirectoryHandle(atPath: directory) { handle in

@@ -8,11 +8,13 @@ package struct FileUploadArea: UploadArea {
     private static let contentName = "content"
     private static let termsName = "terms"
 
+    package let volume: Volume
     private let directory: FilePath
 
     /// - Parameter directory: Made when it is not there, for this user only.
-    package init(directory: String) async throws(StoreError) {
+    package init(directory: String, volume: Volume) async throws(StoreError) {
         self.directory = FilePath(directory)
+        self.volume = volume
         try await FilePlace.wrap("The upload directory cannot be made.") {
             try await FilePlace.make(FilePath(directory))
         }

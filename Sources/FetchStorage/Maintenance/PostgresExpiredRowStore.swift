@@ -40,6 +40,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .flowBlocks: return try await delete(.flowBlocks(limit))
             case .auditEntries:
                 return try await removeAuditEntries(retention.audit, Int64(retention.auditEntries))
+            case .volumes: return try await delete(volumes)
             case .signIns: return try await delete(signIns)
             }
         }
@@ -60,6 +61,16 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             FOR UPDATE SKIP LOCKED
         ) AS old
         WHERE k.tenant_id = old.tenant_id AND k.key = old.key
+        RETURNING 1
+        """
+    }
+
+    /// An upload that grows there is removed after a week, and its client told that there is none.
+    private var volumes: Query {
+        """
+        -- expired.volumes
+        DELETE FROM volumes v
+        WHERE left_at < now() - interval '30 days' AND NOT EXISTS (SELECT FROM nodes n WHERE n.volume = v.number)
         RETURNING 1
         """
     }

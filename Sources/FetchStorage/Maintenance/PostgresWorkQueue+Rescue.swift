@@ -126,7 +126,11 @@ extension Query {
     fileprivate static func dead(_ lost: Node.ID) -> Query {
         """
         dead AS (
-            DELETE FROM nodes WHERE id = \(lost) AND lease_until < now() RETURNING id
+            DELETE FROM nodes WHERE id = \(lost) AND lease_until < now() RETURNING id, volume
+        ), volumes_left AS (
+            INSERT INTO volumes (number, left_at)
+            SELECT volume, now() FROM dead
+            ON CONFLICT (number) DO UPDATE SET left_at = excluded.left_at
         ), forgotten AS (
             DELETE FROM sessions s USING dead WHERE s.kind = 'ephemeral' AND s.node_id = dead.id
         )

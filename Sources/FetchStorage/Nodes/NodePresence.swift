@@ -4,9 +4,14 @@ import Synchronization
 /// How other nodes reach this one, to be stored with its lease.
 package final class NodePresence: Sendable {
     package let id: Node.ID
+    /// Where the node keeps bytes that others have to ask it for.
+    package let volume: Volume
     private let state = Mutex<String?>(nil)
 
-    package init(id: Node.ID = Node.ID()) { self.id = id }
+    package init(id: Node.ID = Node.ID(), volume: Volume = .new()) {
+        self.id = id
+        self.volume = volume
+    }
 
     /// Nil before the node listens, and when others cannot reach it.
     package var url: String? { state.withLock { $0 } }

@@ -26,4 +26,54 @@ package struct PostgresNodeDirectory: NodeDirectory {
             return try rows.first.map { NodeAddress(id: try $0.decode(at: 0), url: try $0.decode(at: 1)) }
         }
     }
+
+    package func node(with volume: Volume) async throws(StoreError) -> NodeAddress? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- nodes.withVolume
+                SELECT id, url
+                FROM nodes
+                WHERE volume = \(Int64(volume.number)) AND lease_until > now() AND id <> \(node)
+                ORDER BY url IS NULL, lease_until DESC
+                LIMIT 1
+                """
+            )
+            return try rows.first.map { NodeAddress(id: try $0.decode(at: 0), url: try $0.decode(at: 1)) }
+        }
+    }
+
+    package func isKnown(_ volume: Volume) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- nodes.knowVolume
+                SELECT FROM nodes WHERE volume = \(Int64(volume.number))
+                UNION ALL
+                SELECT FROM volumes WHERE number = \(Int64(volume.number))
+                """
+            ).isEmpty == false
+        }
+    }
+
+    /// The nodes with other volumes that live, without an address if they had time to tell one.
+    ///
+    /// - Parameter volume: This node's.
+    package func others(than volume: Volume) async throws(StoreError) -> (any: Node.ID, silent: Node.ID?)? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- nodes.others
+                SELECT id, url IS NULL AND started_at < now() - interval '10 seconds'
+                FROM nodes
+                WHERE volume <> \(Int64(volume.number)) AND lease_until > now()
+                ORDER BY 2 DESC, id
+                LIMIT 1
+                """
+            )
+            guard let row = rows.first else { return nil }
+            let id = try row.decode(Node.ID.self, at: 0)
+            return (id, try row.decode(Bool.self, at: 1) ? id : nil)
+        }
+    }
 }

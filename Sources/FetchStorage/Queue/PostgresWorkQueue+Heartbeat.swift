@@ -10,8 +10,8 @@ extension PostgresWorkQueue {
                 WITH before AS MATERIALIZED (
                     SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
                 ), extended AS (
-                    INSERT INTO nodes (id, lease_until, url)
-                    VALUES (\(node), now() + \(lease), \(presence.url))
+                    INSERT INTO nodes (id, lease_until, url, volume)
+                    VALUES (\(node), now() + \(lease), \(presence.url), \(Int64(presence.volume.number)))
                     ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, url = excluded.url
                 ),
                 """, leaseWasLost: "NOT EXISTS (SELECT FROM before)")

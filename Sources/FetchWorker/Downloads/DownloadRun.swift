@@ -23,7 +23,7 @@ struct DownloadRun: Sendable {
             place = try await area.open(job.id)
             task = try await self.task(watch, in: place)
         } catch {
-            return JobOutcome(failing: LoadError(error), startedAt: start)
+            return JobOutcome(failing: stop.judged(LoadError(error)), startedAt: start)
         }
         return await finish(task, watch, in: place, startedAt: start)
     }

@@ -143,6 +143,7 @@ package final class JobRunner: Sendable {
                 job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed,
                 beginning: begin
             ) { load in
+                let blobs = PatientBlobStore(blobs, stop: stop)
                 let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
                 return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
@@ -195,7 +196,8 @@ package final class JobRunner: Sendable {
         try? await terms.session.memory?.catchUp()
         let credentials = NamedCredentials(stores: stores, job: job, session: terms.session.engine)
         let content = RequestContent(
-            blobs: blobs, catalog: catalog, upload: live.upload, contentType: terms.settings.upload.contentType)
+            blobs: PatientBlobStore(blobs, stop: stop), catalog: catalog, upload: live.upload,
+            contentType: terms.settings.upload.contentType)
         let decisions = JobDecisions(
             of: job, by: terms, asking: asker(of: job, by: terms, stop), credentials, content,
             mayBecomeDownload: mayBecomeDownload, resuming: resumed, beginning: begin)
@@ -215,7 +217,7 @@ package final class JobRunner: Sendable {
             note(&outcome, of: job)
             return outcome
         } catch {
-            var outcome = JobOutcome(failing: error, startedAt: start)
+            var outcome = JobOutcome(failing: stop.judged(error), startedAt: start)
             outcome.decisions = decisions?.json
             outcome.retryAfter = terms.retry.wait(
                 after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())

@@ -82,7 +82,7 @@ struct RequestContent: Sendable {
         guard let blob = try await catalog.blob(id, of: tenant) else {
             throw StoreError(.blobGone, "The blob that the job sends is gone.")
         }
-        return (try await blobs.file(of: id), blob)
+        return (try await blobs.file(of: id, bytes: blob.content.bytes), blob)
     }
 }
 

@@ -10,12 +10,13 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Looks for what is wrong, and says what to do; changes nothing.",
         discussion: """
             Give it the settings of the service. It looks at the limit of open files, the data directory and its disk, \
-            what the address guard lets out, who may read files with keys, the port, and the database: whether it \
-            answers, its release, its clock and its schema. Then it looks whether what must hold of all jobs does: for \
-            jobs that are lost or there twice, that a dead node still has, or whose end nobody was told of, and for \
-            groups and sessions that do not end. It reads all jobs for that; the service may run meanwhile. Whether an \
-            end was told is known for as long as deliveries are kept (WEBHOOKS_RETENTION_DAYS, which is to be that of \
-            the nodes).
+            what the address guard lets out, who may read files with keys, the port, the object store, and the \
+            database: whether it answers, its release, its clock and its schema. Then it looks whether what must hold of \
+            all jobs does: for \
+            jobs that are lost or there twice, that a dead node still has, or whose end nobody was told of, for groups \
+            and sessions that do not end, and for bodies in data directories that no node has. It reads all jobs for \
+            that; the service may run meanwhile. Whether an end was told is known for as long as deliveries are kept \
+            (WEBHOOKS_RETENTION_DAYS, which is to be that of the nodes).
 
             Each finding is a line: ok, note for what somebody should know, and WRONG, with what to do below. The exit \
             code is 1 when something is wrong, and 69 when the database cannot be reached.
@@ -45,6 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
             }
             for finding in Examination.ofMachine(settings) { tell(finding) }
             tell(await Examination.port(settings))
+            if let finding = await Examination.objectStore(settings) { tell(finding) }
             if try await Database.exists(settings) {
                 try await examineDatabase(settings, tell)
             } else {
@@ -64,6 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
             tell(Examination.migrations(pending, migrates: settings.migratesDatabase))
             guard pending.isEmpty, !quick else { return }
             for finding in try await jobs(database, settings) { tell(finding) }
+            for finding in Examination.volumes(try await LostVolume.all(client: database.client)) { tell(finding) }
         }
     }
 

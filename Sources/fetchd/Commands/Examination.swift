@@ -165,6 +165,32 @@ struct Examination: Sendable {
         return findings
     }
 
+    /// Nil where none is named.
+    static func objectStore(_ settings: Settings) async -> Finding? {
+        guard let store = settings.s3 else { return nil }
+        let session = Session(configuration: S3BlobStore.sessionConfiguration(settings.session))
+        switch await S3BlobStore.health(of: store, session: session) {
+        case .good: return Finding(.good, "object store", "it serves the bucket \(store.bucket)")
+        case .away:
+            return Finding(
+                .wrong, "object store", "\(store.origin) does not answer",
+                advice: "start it, or see to the network; jobs with larger bodies wait meanwhile")
+        case .refused(let reason):
+            return Finding(
+                .wrong, "object store", reason,
+                advice: "correct S3_ACCESS_KEY, S3_SECRET_KEY, S3_SESSION_TOKEN, S3_REGION or S3_BUCKET, or let the "
+                    + "key list, read and write the bucket; the node is not ready until then")
+        }
+    }
+
+    static func volumes(_ lost: [LostVolume]) -> [Finding] {
+        lost.map { lost in
+            Finding(
+                .wrong, "bodies", "\(lost.count) are in the volume \(lost.volume), which no node has that runs",
+                advice: "start its node again, or another one with its DATA_DIRECTORY; until then they get 503")
+        }
+    }
+
     static func migrations(_ pending: [String], migrates: Bool) -> Finding {
         guard let first = pending.first else { return Finding(.good, "schema", "up to date") }
         return Finding(

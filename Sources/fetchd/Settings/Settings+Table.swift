@@ -296,11 +296,17 @@ extension Settings {
             "s3.bucket", \.objectStore.bucket, .text("the name of a bucket"), default: "required with S3_ENDPOINT",
             "Where the bodies go there."),
         Setting(
+            "s3.virtualHost", \.objectStore.namesBucketByHost, .bool,
+            "Whether the bucket is named by the host (bucket.s3.example.com), and not by the path."),
+        Setting(
             "s3.accessKey", \.objectStore.accessKey, .text("an access key"), default: "required with S3_ENDPOINT",
             "Who the service is there."),
         Setting(
             "s3.secretKey", \.objectStore.secretKey, .text("a secret key"), default: "required with S3_ENDPOINT",
             isSecret: true, "What requests are signed with."),
+        Setting(
+            "s3.sessionToken", \.objectStore.sessionToken, .text("a session token"), default: "none", isSecret: true,
+            "What goes with an access key that lasts for a while."),
         Setting("s3.region", \.objectStore.region, .text("a region"), "The region that requests are signed for."),
         Setting(
             "s3.prefix", \.objectStore.prefix, .text("a prefix"), default: "none",

@@ -142,8 +142,10 @@ struct Settings: Sendable, CustomStringConvertible {
     struct ObjectStore: Sendable {
         var endpoint: String?
         var bucket: String?
+        var namesBucketByHost = false
         var accessKey: String?
         var secretKey: String?
+        var sessionToken: String?
         var region = "us-east-1"
         var prefix: String?
     }
@@ -310,6 +312,9 @@ struct Settings: Sendable, CustomStringConvertible {
         return configuration
     }
 
+    /// Where bodies grow that go to an object store, and copies of bodies are made for readers that need files.
+    var stagingDirectory: String { "\(dataDirectory)/staging" }
+
     /// The object store, when one is named.
     var s3: S3BlobStore.Configuration? {
         guard let endpoint = objectStore.endpoint, let bucket = objectStore.bucket,
@@ -317,8 +322,10 @@ struct Settings: Sendable, CustomStringConvertible {
         else { return nil }
         var configuration = S3BlobStore.Configuration(
             origin: endpoint, bucket: bucket, accessKeyID: accessKey, secretAccessKey: secretKey,
-            stagingDirectory: "\(dataDirectory)/staging")
+            stagingDirectory: stagingDirectory)
         configuration.region = objectStore.region
+        configuration.sessionToken = objectStore.sessionToken
+        configuration.namesBucketByHost = objectStore.namesBucketByHost
         configuration.prefix = objectStore.prefix ?? configuration.prefix
         return configuration
     }

@@ -71,8 +71,11 @@ private struct RunningNode {
         settings: Settings, database: Database, ring: KeyRing, forced: ForcedStop, metrics: MetricsRegistry,
         logger: Logger
     ) async throws {
-        let presence = NodePresence()
+        let ownBlobs = try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
+        let presence = NodePresence(volume: ownBlobs.volume)
         let id = presence.id
+        let nodes = PostgresNodeDirectory(client: database.client, node: id)
+        try await Self.refuseBodiesOutOfReach(settings, nodes, ownBlobs.volume)
         let logger = logger.with("node.id", "\(id)")
         self.logger = logger
         let export = settings.spanExport(of: "\(id)")
@@ -85,7 +88,8 @@ private struct RunningNode {
         let live = LiveJobs()
         ProcessMetrics.report(to: metrics, descriptors: settings.descriptors.total)
         let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
-        let uploads = try await FileUploadArea(directory: "\(settings.dataDirectory)/uploads")
+        let uploads = try await FileUploadArea(
+            directory: "\(settings.dataDirectory)/uploads", volume: ownBlobs.volume)
         let webhooks = PostgresWebhookStore(
             client: database.client, genericPlan: database.genericPlan, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
@@ -96,7 +100,15 @@ private struct RunningNode {
         EventLoop.observeStalls { stalls.observe($0.loop, elapsed: $0.elapsed, worked: $0.worked) }
         let tls = try NodeTLS(settings, loop, logger: logger)
         try NodeTLS.checkSyslog(settings)
-        let blobs = CountedBlobStore(try await Self.blobStore(settings, loop), metrics)
+        let signIns = PostgresSignInStore(client: database.client, ring: ring)
+        let objectStore = try await Self.objectStore(settings, loop)
+        let blobs = CountedBlobStore(
+            try await BlobVolumes(
+                main: objectStore, own: ownBlobs,
+                nodes: NodeBlobs(directory: nodes, client: tls.client) { () throws(StoreError) in
+                    try await signIns.secret()
+                },
+                stagingDirectory: settings.stagingDirectory), metrics)
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
         try await limiters.refresh()
@@ -255,7 +267,7 @@ private struct RunningNode {
                 issuerKeys: issuerKeys.text,
                 askProvider: IdentityProviderClient(settings: settings, makeSession: makeSession).ask,
                 tokenRevocations: PostgresTokenRevocationStore(client: database.client),
-                signIns: PostgresSignInStore(client: database.client, ring: ring),
+                signIns: signIns,
                 tenants: tenants,
                 tenantLimits: tenantLimits,
                 traffic: traffic,
@@ -271,12 +283,13 @@ private struct RunningNode {
                 credentials: stores,
                 answers: stores,
                 blobs: blobs,
+                ownBlobs: ownBlobs,
                 catalog: catalog,
                 uploads: uploads,
                 waiters: waiters,
                 live: live,
                 node: id,
-                nodes: PostgresNodeDirectory(client: database.client, node: id),
+                nodes: nodes,
                 questions: questions,
                 askedQuestions: askedQuestions,
                 judge: judge,
@@ -286,7 +299,8 @@ private struct RunningNode {
                 nodeClient: tls.client,
                 readiness: NodeReadiness(
                     client: database.client, intake: intake,
-                    resources: resources, auditFollowers: auditFollowers),
+                    resources: resources, auditFollowers: auditFollowers,
+                    objectStore: objectStore.map { ObjectStoreWatch($0) }),
                 metrics: metrics,
                 checkWebhookURL: egressGuard.refuseEndpoint,
                 checkTarget: egressGuard.judge,
@@ -350,11 +364,32 @@ private struct RunningNode {
         return budget
     }
 
-    /// A directory, unless the operator has named an object store.
-    private static func blobStore(_ settings: Settings, _ loop: TransferLoop) async throws -> any BlobStore {
-        guard let s3 = settings.s3 else {
-            return try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
+    /// Refuses data directories that other nodes could not read: whose bodies they are would be a matter of luck.
+    private static func refuseBodiesOutOfReach(
+        _ settings: Settings, _ nodes: PostgresNodeDirectory, _ volume: Volume
+    ) async throws {
+        guard settings.s3 == nil, let others = try await nodes.others(than: volume) else { return }
+        let reason = "several nodes keep bodies in data directories of their own, and have to read each other's"
+        guard settings.nodeURL(port: settings.server.port) != nil else {
+            throw ExitError(
+                .configuration,
+                """
+                FETCHD_NODE_URL: \(reason): this one listens at all addresses, so say how \(others.any) reaches it, or \
+                give all nodes an object store (S3_ENDPOINT)
+                """)
         }
+        guard let silent = others.silent else { return }
+        throw ExitError(
+            .configuration,
+            """
+            S3_ENDPOINT: \(reason), but the node \(silent), which runs, has told no address: set FETCHD_NODE_URL there, \
+            or give all nodes an object store
+            """)
+    }
+
+    /// The object store that the operator has named; nil for data directories.
+    private static func objectStore(_ settings: Settings, _ loop: TransferLoop) async throws -> S3BlobStore? {
+        guard let s3 = settings.s3 else { return nil }
         let configuration = S3BlobStore.sessionConfiguration(settings.session)
         return try await S3BlobStore(s3, session: Session(configuration: configuration, transferLoop: loop))
     }
@@ -392,6 +427,7 @@ private struct NodeReadiness: FetchJobs.Readiness {
     let intake: NodeIntake
     let resources: NodeResources
     let auditFollowers: [AuditFollower]
+    let objectStore: ObjectStoreWatch?
 
     func overload(for tenant: Tenant.ID) -> Overload? {
         resources.overload ?? (intake.delays.areTooLong(for: tenant) ? .queueOld : nil)
@@ -407,11 +443,17 @@ private struct NodeReadiness: FetchJobs.Readiness {
         // While little memory is left, jobs that run go on, and requests are answered; a full disk has no place for
         // results.
         if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
+        // A store that is away is so for all nodes, and what needs it waits; one that refuses this node may be a matter
+        // of this node's settings.
+        if case .refused(let reason) = await objectStore?.health() { obstacles.append(reason) }
         return obstacles
     }
 
     func remarks() async -> [String] {
         var remarks: [String] = []
+        if case .away = await objectStore?.health() {
+            remarks.append("The object store does not answer; what needs it waits.")
+        }
         for follower in auditFollowers { if let remark = await follower.remark { remarks.append(remark) } }
         return remarks
     }

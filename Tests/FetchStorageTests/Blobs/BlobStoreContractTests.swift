@@ -19,6 +19,16 @@ import Testing
         #expect(try await clause.differences(in: FileBlobStore(directory: directory.path)) == [])
     }
 
+    @Test("the blobs of all nodes keep the promise", arguments: BlobStoreContract.clauses)
+    func volumes(_ clause: Clause<any BlobStore>) async throws {
+        let (directory, nodes) = (try TemporaryDirectory(), MemoryNodes())
+        let store = try await BlobVolumes(
+            own: FileBlobStore(directory: directory.path + "/blobs"),
+            nodes: NodeBlobs(directory: nodes, client: nodes) { SessionSecret() },
+            stagingDirectory: directory.path + "/staging")
+        #expect(try await clause.differences(in: store) == [])
+    }
+
     @Test("the blobs in an object store keep the promise", arguments: BlobStoreContract.clauses)
     func s3(_ clause: Clause<any BlobStore>) async throws {
         let server = try await LoopbackServer.s3()

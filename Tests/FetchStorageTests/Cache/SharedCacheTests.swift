@@ -274,7 +274,7 @@ import Testing
             let client = fixture.database.client
             for id in fixture.ids {
                 try await client.query(
-                    "INSERT INTO nodes (id, lease_until) VALUES (\(id), now() + interval '1 hour')")
+                    "INSERT INTO nodes (id, lease_until, volume) VALUES (\(id), now() + interval '1 hour', 1)")
             }
             var turn = await caches[0].turn(for: key, within: .seconds(60))
             #expect(turn != nil)

@@ -11,6 +11,7 @@ struct StoreFixture {
     let database: TestDatabase
     let waiters = CompletionWaiters()
     let nodes = [Node.ID(), Node.ID()]
+    let volumes = [Volume.new(), Volume.new()]
     let tenant = Tenant.ID(rawValue: 1)
     let keys: TenantKeys
     /// The specs that each node has stored.
@@ -43,7 +44,7 @@ struct StoreFixture {
         _ node: Int = 0, listeningAt url: String? = nil, protocols: KnownProtocols? = nil,
         rules: KnownServiceRules? = nil, egress: KnownEgress? = nil
     ) -> PostgresWorkQueue {
-        let presence = NodePresence(id: nodes[node])
+        let presence = NodePresence(id: nodes[node], volume: volumes[node])
         presence.listens(at: url)
         return PostgresWorkQueue(
             client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,

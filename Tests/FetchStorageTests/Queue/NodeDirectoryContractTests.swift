@@ -15,9 +15,12 @@ import Testing
         let jobs = [Job.ID(), Job.ID()]
         nodes.add(remote, of: jobs[0], .first)
         nodes.add(unreachable, of: jobs[1], .first)
+        let volumes = (Volume.new(), Volume.new(), Volume.new())
+        nodes.add(remote, with: volumes.0)
+        for volume in [volumes.1, volumes.2] { nodes.add(nil, with: volume) }
         let subject = NodeDirectoryContract.Subject(
             directory: nodes, remote: (jobs[0], remote), unreachable: (jobs[1], unreachable.id), own: Job.ID(),
-            waiting: Job.ID())
+            waiting: Job.ID(), volumes: volumes)
         #expect(try await clause.differences(in: subject) == [])
     }
 
@@ -28,8 +31,12 @@ import Testing
             let other = fixture.queue(1, listeningAt: url)
             for queue in [fixture.queue(), other] { _ = try await queue.heartbeat() }
             // It had an address, and its lease has run out.
+            let left = Volume.new()
             try await client.query(
-                "INSERT INTO nodes (id, lease_until, url) VALUES (\(dead), now() - interval '1 second', \(url))")
+                """
+                INSERT INTO nodes (id, lease_until, url, volume)
+                VALUES (\(dead), now() - interval '1 second', \(url), \(Int64(left.number)))
+                """)
             var jobs: [Job.ID] = []
             for queue in [other, fixture.queue(), other] {
                 _ = try await fixture.store().enqueue([try NewJob.make()])
@@ -41,7 +48,7 @@ import Testing
             let subject = NodeDirectoryContract.Subject(
                 directory: PostgresNodeDirectory(client: client, node: fixture.nodes[0]),
                 remote: (jobs[0], NodeAddress(id: fixture.nodes[1], url: url)), unreachable: (jobs[2], dead),
-                own: jobs[1], waiting: waiting.id)
+                own: jobs[1], waiting: waiting.id, volumes: (fixture.volumes[1], fixture.volumes[0], left))
             let differences = try await clause.differences(in: subject)
             #expect(differences == [])
         }

@@ -35,6 +35,14 @@ package enum BlobStoreContract {
     private static let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
     package static let clauses: [Clause<any BlobStore>] = [
+        Clause("every blob has the volume of the store in its id") { store in
+            let written = try await write([1], in: store)
+            let file = FileManager.default.temporaryDirectory.appending(path: "adopted-\(UUID())")
+            try Data([2]).write(to: file)
+            let adopted = try await store.adopt(fileAt: file.path)
+            return compare("written", written.volume, store.volume)
+                + compare("adopted", adopted.id.volume, store.volume)
+        },
         Clause("what was written reads back, whole and in ranges") { store in
             let id = try await write(Array(content[..<100_000]), Array(content[100_000...]), in: store)
             return compare("whole", try await read(id, 0..<300_000, in: store) == content, true)
@@ -81,7 +89,7 @@ package enum BlobStoreContract {
         },
         Clause("the bytes of a blob are to be had as a file; a copy is the asker's") { store in
             let id = try await write(content, in: store)
-            let file = try await store.file(of: id)
+            let file = try await store.file(of: id, bytes: Int64(content.count))
             let bytes = FileManager.default.contents(atPath: file.path)
             if file.isCopy { try FileManager.default.removeItem(atPath: file.path) }
             return compare("bytes", bytes.map { Array($0) == content }, true)

@@ -12,16 +12,19 @@ package enum NodeDirectoryContract {
         package let own: Job.ID
         /// A job that waits.
         package let waiting: Job.ID
+        /// The volumes of the other node, of the one that asks, and of one that is gone.
+        package let volumes: (remote: Volume, own: Volume, left: Volume)
 
         package init(
             directory: any NodeDirectory, remote: (Job.ID, NodeAddress), unreachable: (Job.ID, Node.ID), own: Job.ID,
-            waiting: Job.ID
+            waiting: Job.ID, volumes: (Volume, Volume, Volume)
         ) {
             self.directory = directory
             self.remote = remote
             self.unreachable = unreachable
             self.own = own
             self.waiting = waiting
+            self.volumes = volumes
         }
 
         fileprivate func owner(of job: Job.ID, tenant: Tenant.ID = .first) async throws -> NodeAddress? {
@@ -42,6 +45,21 @@ package enum NodeDirectoryContract {
             compare("own", try await subject.owner(of: subject.own), nil)
                 + compare("waiting", try await subject.owner(of: subject.waiting), nil)
                 + compare("unknown", try await subject.owner(of: Job.ID()), nil)
+        },
+        Clause("a volume is found at the node that has it, and at none of its own or of those that are gone") {
+            subject in
+            let (directory, volumes) = (subject.directory, subject.volumes)
+            return compare("remote", try await directory.node(with: volumes.remote), subject.remote.node)
+                + compare("own", try await directory.node(with: volumes.own), nil)
+                + compare("left", try await directory.node(with: volumes.left), nil)
+                + compare("unknown", try await directory.node(with: .new()), nil)
+        },
+        Clause("a volume that a node had is known, and one that nobody ever had is not") { subject in
+            let (directory, volumes) = (subject.directory, subject.volumes)
+            return compare("remote", try await directory.isKnown(volumes.remote), true)
+                + compare("own", try await directory.isKnown(volumes.own), true)
+                + compare("left", try await directory.isKnown(volumes.left), true)
+                + compare("unknown", try await directory.isKnown(.new()), false)
         },
         Clause("a job of another tenant is not found") { subject in
             compare("owner", try await subject.owner(of: subject.remote.job, tenant: .second), nil)

@@ -6,7 +6,8 @@ package enum UploadAreaContract {
     private static let (mine, other) = (Tenant.ID(rawValue: 1), Tenant.ID(rawValue: 2))
 
     private static func create(in area: any UploadArea) async throws -> Upload {
-        let upload = Upload(tenant: mine, contentType: "text/plain", expiresAt: nil, length: 10)
+        let upload = Upload(
+            id: Upload.ID(in: area.volume), tenant: mine, contentType: "text/plain", expiresAt: nil, length: 10)
         try await area.create(upload)
         return upload
     }
@@ -30,7 +31,7 @@ package enum UploadAreaContract {
             return compare("offset", found?.offset, 0) + compare("type", found?.upload.contentType, "text/plain")
                 + compare("length", found?.upload.length, 10)
                 + compare("another's", try await area.upload(upload.id, of: other) == nil, true)
-                + compare("unknown", try await area.upload(Upload.ID(), of: mine) == nil, true)
+                + compare("unknown", try await area.upload(Upload.ID(in: area.volume), of: mine) == nil, true)
         },
         Clause("an upload grows piece by piece, in one file") { area in
             let upload = try await create(in: area)

@@ -14,11 +14,13 @@ struct UploadRoutes: Sendable {
 
     let blobs: BlobRoutes
     let area: any UploadArea
+    let forwarding: Forwarding
     private let busy = UploadsInUse()
 
-    init(blobs: BlobRoutes, area: any UploadArea) {
+    init(blobs: BlobRoutes, area: any UploadArea, forwarding: Forwarding) {
         self.blobs = blobs
         self.area = area
+        self.forwarding = forwarding
     }
 
     var routes: [Route] {
@@ -36,7 +38,9 @@ struct UploadRoutes: Sendable {
         let terms = try BlobTerms(of: call)
         let length = try call.integer(.uploadLength) ?? (isComplete ? call.integer(.contentLength) : nil)
         if let length, length > blobs.maximumBytes { throw Call.tooLarge(Int(blobs.maximumBytes)) }
-        let upload = Upload(tenant: tenant, contentType: terms.contentType, expiresAt: terms.expiresAt, length: length)
+        let upload = Upload(
+            id: Upload.ID(in: area.volume), tenant: tenant, contentType: terms.contentType, expiresAt: terms.expiresAt,
+            length: length)
         try await area.create(upload)
         // Should the connection break before the answer, the client knows where to go on (§4.1). A client that does not
         // know the draft may take an interim response for the final one.
@@ -52,6 +56,7 @@ struct UploadRoutes: Sendable {
     // MARK: Go on
 
     private func offset(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        if let answer = try await answerElsewhere(call) { return answer }
         let (upload, offset) = try await find(call, tenant)
         var headers = fields(offset: offset, isComplete: false)
         headers[.uploadLength] = upload.length.map { String($0) }
@@ -60,6 +65,7 @@ struct UploadRoutes: Sendable {
     }
 
     private func append(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        if let answer = try await answerElsewhere(call) { return answer }
         try call.requireContent("application/partial-upload")
         let isComplete = try call.boolean(.uploadComplete) ?? false
         guard let claimed = try call.integer(.uploadOffset) else {
@@ -75,15 +81,22 @@ struct UploadRoutes: Sendable {
     }
 
     private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        if let answer = try await answerElsewhere(call) { return answer }
         let (upload, _) = try await find(call, tenant)
         try await area.remove(upload.id, of: tenant)
         return Response(status: .noContent)
     }
 
+    /// The answer of the node on whose disk the upload grows; nil when it is this one.
+    private func answerElsewhere(_ call: Call) async throws -> Response? {
+        guard let id = Upload.ID(call.parameter), id.volume != area.volume else { return nil }
+        return try await forwarding.answer(feeding: call, about: id.volume)
+    }
+
     private func find(_ call: Call, _ tenant: Tenant.ID) async throws -> (upload: Upload, offset: Int64) {
         _ = try call.query()
         guard let id = Upload.ID(call.parameter), let upload = try await area.upload(id, of: tenant) else {
-            throw Problem(.notFound, "There is no upload with this id here.")
+            throw Problem(.notFound, "There is no upload with this id.")
         }
         return upload
     }

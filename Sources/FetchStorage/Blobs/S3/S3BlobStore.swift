@@ -12,9 +12,13 @@ package struct S3BlobStore: BlobStore {
         /// Scheme, host and port, such as `https://s3.eu-central-1.amazonaws.com`.
         package var origin: String
         package var bucket: String
+        /// Whether the bucket is named by the host, `bucket.s3.example.com`, and not by the path.
+        package var namesBucketByHost = false
         package var region = "us-east-1"
         package var accessKeyID: String
         package var secretAccessKey: String
+        /// The token of keys that last for a while.
+        package var sessionToken: String?
         /// Stands before the names of all objects.
         package var prefix = ""
         /// Where copies of blobs are made for readers that need files.
@@ -36,6 +40,15 @@ package struct S3BlobStore: BlobStore {
 
         /// It holds a secret: it never prints itself.
         package var description: String { "<s3>" }
+    }
+
+    /// Whether a store does what it is there for.
+    package enum Health: Sendable, Equatable {
+        case good
+        /// It does not answer, or is not well.
+        case away
+        /// It answers, and serves this service not: the key or the bucket is wrong. With what it says.
+        case refused(String)
     }
 
     private let client: S3Client
@@ -60,14 +73,35 @@ package struct S3BlobStore: BlobStore {
         return configuration
     }
 
+    package var volume: Volume { .shared }
+
+    package func health() async -> Health { await client.examine() }
+
+    /// The same of a store that is not used.
+    package static func health(of configuration: Configuration, session: Session) async -> Health {
+        await S3Client(configuration, session: session).examine()
+    }
+
     package func create() async throws(StoreError) -> any BlobWriter { S3BlobWriter(store: self, client: client) }
 
     package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
         guard !range.isEmpty else {
-            _ = try await client.send(.head, "\(id)")
-            return S3BlobReader(body: nil)
+            try await require(id)
+            return S3BlobReader(client, id, range, body: nil)
         }
-        return S3BlobReader(body: try await client.read("\(id)", range))
+        return S3BlobReader(client, id, range, body: try await client.read("\(id)", range))
+    }
+
+    /// - Throws: `blobGone` when there is no such blob.
+    fileprivate func require(_ id: Blob.ID) async throws(StoreError) {
+        do throws(StoreError) { _ = try await client.send(.head, "\(id)") } catch {
+            guard error.code == .blobGone else { throw error }
+            // An answer to HEAD does not tell an object that is not there from a bucket that is not.
+            guard await client.examine() == .good else {
+                throw StoreError(.blobAway, "The object store does not serve its bucket.")
+            }
+            throw error
+        }
     }
 
     package func delete(_ id: Blob.ID) async throws(StoreError) {
@@ -93,21 +127,9 @@ package struct S3BlobStore: BlobStore {
         }
     }
 
-    package func file(of id: Blob.ID) async throws(StoreError) -> BlobFile {
-        let path = client.configuration.stagingDirectory + "/\(id)-\(UUID())"
-        let length = try await client.send(.head, "\(id)").headers[.contentLength].flatMap { Int64($0) } ?? 0
-        let reader = try await open(id, range: 0..<length)
-        try await FilePlace.wrap("A copy of a blob cannot be made.") {
-            try await FileSystem.shared.withFileHandle(
-                forWritingAt: FilePath(path), options: .newFile(replaceExisting: true, permissions: [.ownerReadWrite])
-            ) { file in
-                var offset: Int64 = 0
-                while let chunk = try await reader.next() {
-                    offset += try await file.write(contentsOf: chunk, toAbsoluteOffset: offset)
-                }
-            }
-        }
-        return BlobFile(path: path, isCopy: true)
+    package func file(of id: Blob.ID, bytes: Int64) async throws(StoreError) -> BlobFile {
+        let reader = try await open(id, range: 0..<bytes)
+        return try await FilePlace.copy(reader, of: id, into: FilePath(client.configuration.stagingDirectory))
     }
 
     package func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError) {
@@ -143,7 +165,7 @@ private actor S3BlobWriter: BlobWriter {
     /// S3 takes 10 000 parts: later ones are larger.
     private static let partsPerSize = 1000
 
-    let id = Blob.ID()
+    let id = Blob.ID(in: .shared)
     private let store: S3BlobStore
     private let client: S3Client
     /// The bytes for those who read them while more come: the store gives none before the object is whole.
@@ -177,47 +199,60 @@ private actor S3BlobWriter: BlobWriter {
         buffer += bytes
         let size = Self.partBytes << (tags.count / Self.partsPerSize)
         guard buffer.count >= size else { return }
-        let part = Array(buffer.prefix(size))
-        buffer.removeFirst(size)
-        try await send(part)
+        try await sendPart(of: size)
     }
 
-    private func send(_ part: [UInt8]) async throws(StoreError) {
+    /// Sends the first bytes of those that wait, which stay until they are there.
+    private func sendPart(of size: Int) async throws(StoreError) {
         let upload: String
         if let uploadID {
             upload = uploadID
         } else {
             let answer = try await client.send(.post, "\(id)", [(name: "uploads", value: "")])
             guard let new = XMLText(answer.text).texts(of: "UploadId").first else {
-                throw StoreError(.blob, "The blob store begins no upload.")
+                throw StoreError(.blob, "The object store begins no upload.")
             }
             upload = new
             uploadID = new
         }
         let query = [(name: "partNumber", value: "\(tags.count + 1)"), (name: "uploadId", value: upload)]
-        let answer = try await client.send(.put, "\(id)", query, body: part)
-        guard let tag = answer.headers[.eTag] else { throw StoreError(.blob, "The blob store tells no tag of a part.") }
+        let answer = try await client.send(.put, "\(id)", query, body: Array(buffer.prefix(size)))
+        guard let tag = answer.headers[.eTag] else {
+            throw StoreError(.blob, "The object store tells no tag of a part.")
+        }
         tags.append(tag)
+        buffer.removeFirst(size)
     }
 
     func finish() async throws(StoreError) {
-        guard uploadID != nil else {
+        if let uploadID {
+            if !buffer.isEmpty { try await sendPart(of: buffer.count) }
+            try await complete(uploadID)
+        } else {
             _ = try await client.send(.put, "\(id)", body: buffer)
-            return await removeCopy()
         }
-        if !buffer.isEmpty { try await send(buffer) }
         buffer = []
+        await removeCopy()
+    }
+
+    private func complete(_ uploadID: String) async throws(StoreError) {
         let parts = tags.enumerated().map { number, tag in
             "<Part><PartNumber>\(number + 1)</PartNumber><ETag>\(tag.replacing("\"", with: "&quot;"))</ETag></Part>"
         }
         let list = "<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>"
-        let answer = try await client.send(
-            .post, "\(id)", [(name: "uploadId", value: uploadID ?? "")], body: Array(list.utf8))
+        let answer: S3Client.Answer
+        do throws(StoreError) {
+            answer = try await client.send(
+                .post, "\(id)", [(name: "uploadId", value: uploadID)], body: Array(list.utf8))
+        } catch {
+            guard error.code == .blobGone else { throw error }
+            // An upload is gone once it is complete: the answer to an earlier request was lost.
+            return try await store.require(id)
+        }
         // S3 may report an error after it has begun a successful response.
         guard !answer.text.contains("<Error>") else {
-            throw StoreError(.blob, "The blob store cannot complete an upload.")
+            throw StoreError(.blobAway, "The object store cannot complete an upload now.")
         }
-        await removeCopy()
     }
 
     func abandon() async {
@@ -228,19 +263,47 @@ private actor S3BlobWriter: BlobWriter {
     }
 }
 
+/// Goes on with another request where an answer breaks off.
 private actor S3BlobReader: BlobReader {
-    private var bytes: ResponseBody.Iterator?
+    /// How often it does without one byte in between.
+    private static let tries = 3
 
-    init(body: ResponseBody?) { bytes = body?.makeAsyncIterator() }
+    private let client: S3Client
+    private let id: Blob.ID
+    private var range: Range<Int64>
+    private var bytes: ResponseBody.Iterator?
+    private var breaks = 0
+
+    init(_ client: S3Client, _ id: Blob.ID, _ range: Range<Int64>, body: ResponseBody?) {
+        self.client = client
+        self.id = id
+        self.range = range
+        bytes = body?.makeAsyncIterator()
+    }
 
     func next() async throws(StoreError) -> [UInt8]? {
-        guard var iterator = bytes else { return nil }
-        do {
-            let chunk = try await iterator.next(isolation: self)
-            bytes = iterator
-            return chunk
-        } catch {
-            throw StoreError(.blob, "A blob cannot be read.", underlying: error)
+        while !range.isEmpty {
+            var iterator: ResponseBody.Iterator
+            if let bytes {
+                iterator = bytes
+            } else {
+                iterator = try await client.read("\(id)", range).makeAsyncIterator()
+            }
+            var reason: LoadError?
+            do throws(LoadError) {
+                if let chunk = try await iterator.next(isolation: self), chunk.count <= range.count {
+                    bytes = iterator
+                    breaks = 0
+                    range = (range.lowerBound + Int64(chunk.count))..<range.upperBound
+                    return chunk
+                }
+            } catch { reason = error }
+            bytes = nil
+            breaks += 1
+            guard breaks < Self.tries, !Task.isCancelled else {
+                throw StoreError(.blobAway, "The object store stops in the middle of a blob.", underlying: reason)
+            }
         }
+        return nil
     }
 }

@@ -5,6 +5,9 @@ import HTTPTypes
 /// The requests of a store that speaks S3, over our own engine.
 struct S3Client: Sendable {
     private static let tries = 4
+    /// Lists name a thousand objects at most.
+    private static let longestAnswer = 16 << 20
+    private static let longestError = 64 << 10
     private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(400), factor: 4)
 
     let configuration: S3BlobStore.Configuration
@@ -17,59 +20,109 @@ struct S3Client: Sendable {
         signature = SignatureV4(
             credentials: SignatureV4.Credentials(
                 accessKeyID: configuration.accessKeyID, secretAccessKey: configuration.secretAccessKey,
-                sessionToken: nil),
+                sessionToken: configuration.sessionToken),
             region: configuration.region,
             service: "s3"
         )
     }
 
     struct Answer {
-        let status: Int
         let headers: HTTPFields
         let body: [UInt8]
 
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    /// Sends a request, again when the store cannot be reached or is not well: each of them may be repeated.
+    /// Sends a request, and reads the whole answer.
     func send(
         _ method: HTTPRequest.Method,
         _ key: String,
         _ query: [(name: String, value: String)] = [],
-        body: [UInt8] = []
+        body: [UInt8] = [],
+        tries: Int = Self.tries
     ) async throws(StoreError) -> Answer {
-        var failure: StoreError?
-        for number in 0..<Self.tries {
-            if number > 0 {
-                try? await Task.sleep(for: Self.backoff.wait(after: number - 1, random: .random(in: 0...1)))
-            }
-            do {
-                let request = try request(method, key, query, body: body, headers: [:])
-                let (bytes, response) = try await session.data(for: request)
-                let answer = Answer(status: response.status.code, headers: response.headerFields, body: bytes)
-                if answer.status < 500 { return try Self.checked(answer) }
-                failure = Self.failure(answer.status)
-            } catch let error as StoreError {
-                throw error
-            } catch {
-                failure = StoreError(.blob, "The blob store cannot be reached.", underlying: error)
-            }
+        try await repeating(tries) { () async throws in
+            let request = try request(method, key, query, body: body, headers: [:])
+            let (body, response) = try await answer(to: request)
+            return Answer(
+                headers: response.headerFields, body: try await Self.bytes(of: body, upTo: Self.longestAnswer))
         }
-        throw failure ?? Self.failure(500)
     }
 
     /// The bytes of an object from one offset to another, as they come.
     func read(_ key: String, _ range: Range<Int64>) async throws(StoreError) -> ResponseBody {
-        do {
+        try await repeating(Self.tries) { () async throws in
             let request = try request(.get, key, [], body: [], headers: [.range: ByteRange.field(range)])
-            let (body, response) = try await session.bytes(for: request)
-            guard response.status.code == 206 else { throw Self.failure(response.status.code) }
+            let (body, response) = try await answer(to: request)
+            guard response.status.code == 206 else {
+                throw StoreError(.blob, "The object store answers with a whole object where a part was asked for.")
+            }
             return body
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(.blob, "The blob store cannot be reached.", underlying: error)
         }
+    }
+
+    /// Asks again when the store cannot be reached or is not well: each request may be repeated.
+    private nonisolated(nonsending) func repeating<Value>(
+        _ tries: Int, _ ask: nonisolated(nonsending) () async throws -> Value
+    ) async throws(StoreError) -> Value {
+        var number = 0
+        while true {
+            let failure: StoreError
+            do { return try await ask() } catch let error as StoreError {
+                throw error
+            } catch let error as Unwell {
+                failure = StoreError(.blobAway, "The object store answers with the status \(error.status).")
+            } catch {
+                failure = StoreError(.blobAway, "The object store cannot be reached.", underlying: error)
+            }
+            number += 1
+            guard number < tries else { throw failure }
+            // Cancelled with its caller, who has no use for another try.
+            do { try await Task.sleep(for: Self.backoff.wait(after: number - 1, random: .random(in: 0...1))) } catch {
+                throw failure
+            }
+        }
+    }
+
+    /// Whether the store serves this service; asked once.
+    func examine() async -> S3BlobStore.Health {
+        do {
+            var request = try request(
+                .get, "", [(name: "list-type", value: "2"), (name: "max-keys", value: "1")], body: [], headers: [:])
+            request.timeoutInterval = .seconds(5)
+            let (body, _) = try await answer(to: request)
+            _ = try await Self.bytes(of: body, upTo: Self.longestAnswer)
+            return .good
+        } catch let error as StoreError {
+            return .refused(error.message)
+        } catch {
+            return .away
+        }
+    }
+
+    /// An answer that may be another one the next time.
+    private struct Unwell: Error {
+        let status: Int
+    }
+
+    private nonisolated(nonsending) func answer(to request: Request) async throws -> (ResponseBody, Response) {
+        let (body, response) = try await session.bytes(for: request)
+        let status = response.status.code
+        guard !(200..<300).contains(status) else { return (body, response) }
+        let text = String(decoding: try await Self.bytes(of: body, upTo: Self.longestError), as: UTF8.self)
+        throw Self.failure(status, XMLText(text).texts(of: "Code").first, isHead: request.method == .head)
+    }
+
+    /// - Throws: When there are more.
+    private nonisolated(nonsending) static func bytes(of body: ResponseBody, upTo limit: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await chunk in body {
+            bytes += chunk
+            guard bytes.count <= limit else {
+                throw StoreError(.blob, "The object store answers with more than \(limit) bytes.")
+            }
+        }
+        return bytes
     }
 
     private func request(
@@ -80,9 +133,9 @@ struct S3Client: Sendable {
         headers: HTTPFields
     ) throws -> Request {
         let text = query.map { "\(PercentCodec.component($0.name))=\(PercentCodec.component($0.value))" }
-        let path = "/\(configuration.bucket)" + (key.isEmpty ? "" : "/\(configuration.prefix)\(key)")
         let url = try URLRecord(
-            configuration.origin + path + (text.isEmpty ? "" : "?" + text.joined(separator: "&")))
+            configuration.bucketURL + (key.isEmpty ? "" : "\(configuration.prefix)\(key)")
+                + (text.isEmpty ? "" : "?" + text.joined(separator: "&")))
         var request = Request(
             url: url, method: method, headerFields: headers,
             body: method == .put || method == .post ? .bytes(body) : nil)
@@ -90,16 +143,36 @@ struct S3Client: Sendable {
         return request
     }
 
-    private static func checked(_ answer: Answer) throws(StoreError) -> Answer {
-        guard (200..<300).contains(answer.status) else { throw failure(answer.status) }
-        return answer
+    /// What an answer means: only what the store says of the object itself is about the object.
+    ///
+    /// - Parameter code: The store's word for it; an answer to HEAD has none.
+    private static func failure(_ status: Int, _ code: String?, isHead: Bool) -> any Error {
+        switch (status, code) {
+        case (404, "NoSuchKey"), (404, "NoSuchUpload"),
+            (404, nil) where isHead:
+            StoreError(.blobGone, "There is no such blob any more.")
+        case (404, "NoSuchBucket"): StoreError(.blobAway, "The object store has no such bucket.")
+        case (404, _): StoreError(.blobAway, "What answers in place of the object store does not know the object.")
+        case (401, _), (403, _), (400, "ExpiredToken"), (400, "InvalidToken"):
+            StoreError(.blobAway, "The object store refuses the service: \(code.map(plain) ?? "\(status)").")
+        case (507, _): StoreError(.full, "The object store has no room left.")
+        case (429, _), (500..., _), (400, "RequestTimeout"), (409, "OperationAborted"): Unwell(status: status)
+        default:
+            StoreError(
+                .blob, "The object store answers with the status \(status)\(code.map { ", \(plain($0))" } ?? "").")
+        }
     }
 
-    private static func failure(_ status: Int) -> StoreError {
-        switch status {
-        case 404: StoreError(.blobGone, "There is no such blob any more.")
-        case 507: StoreError(.full, "The blob store has no room left.")
-        default: StoreError(.blob, "The blob store answers with the status \(status).")
-        }
+    /// A word of the store, as far as it is one.
+    private static func plain(_ code: String) -> String {
+        String(code.prefix(64).filter { $0.isASCII && $0.isLetter })
+    }
+}
+
+extension S3BlobStore.Configuration {
+    /// What the keys of objects are put behind.
+    fileprivate var bucketURL: String {
+        guard namesBucketByHost, let scheme = origin.firstRange(of: "://") else { return "\(origin)/\(bucket)/" }
+        return "\(origin[..<scheme.upperBound])\(bucket).\(origin[scheme.upperBound...])/"
     }
 }
