@@ -65,7 +65,8 @@ import Testing
             try await Self.add(server, host: "b.example", .failed)
             for (text, count) in [
                 ("", "6 jobs"), ("state:failed%20host:a.example", "2 jobs"), ("%22label:team=x%20y%22", "2 jobs"),
-                ("b.example", "1 job"), ("https://b.example/x", "1 job"), ("state:running", "0 jobs"),
+                ("b.example", "1 job"), ("https://b.example/", "1 job"), ("https://b.example/x", "0 jobs"),
+                ("state:running", "0 jobs"),
             ] {
                 let page = try await browser.get("/dashboard/jobs?q=\(text)")
                 #expect(page.status == .ok && page.text.contains(">\(count)</strong>"), "\(text)")

@@ -167,7 +167,9 @@ package enum JobStoreContract {
                 + compare("method", try await found { $0.method = "POST" }, [])
                 + compare("URL", try await found { $0.url = URLFilter("http://origin.example") }, [])
                 + compare(
-                    "URL whole", try await found { $0.url = URLFilter("HTTP://origin.example:80/a") }, ids.reversed())
+                    "URL whole", try await found { $0.url = URLFilter("HTTP://origin.example:80/a?secret=1") },
+                    ids.reversed())
+                + compare("URL without query", try await found { $0.url = URLFilter("http://origin.example/a") }, [])
                 + compare("prefix", try await found { $0.prefix = URLFilter("http://origin.example/") }, ids.reversed())
                 + compare(
                     "prefix of another", try await found { $0.prefix = URLFilter("http://origin.example/b") }, [])
