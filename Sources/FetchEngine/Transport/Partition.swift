@@ -95,6 +95,8 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private var changed: [Transfer] = []
     /// Those that have lost a socket before they were connected.
     private var refused: [Transfer] = []
+    /// Whether libcurl works on transfers, and does not just end one.
+    private var isDriving = false
     private var lastTicket: UInt64 = 0
     private var timer: CurlTimer?
     private lazy var ftpPoller = FTPPoller(loop: loop) { [weak self] in self?.driveAll() }
@@ -303,7 +305,9 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     func perform<Result>(_ call: () -> Result) {
         loop.assertOnLoop()
         now = .now
+        isDriving = true
         _ = call()
+        isDriving = false
         var left: Int32 = 0
         guard let multi else { return }
         while let message = curl_multi_info_read(multi, &left) {
@@ -339,7 +343,8 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         case CURL_POLL_INOUT: loop.watch(descriptor, for: [.readable, .writable], handler: self)
         default:
             loop.unwatch(descriptor)
-            if let transfer = easy.flatMap(Self.transfer), transfer.requestCount == 0 { refused.append(transfer) }
+            guard isDriving, let transfer = easy.flatMap(Self.transfer), transfer.requestCount == 0 else { return }
+            refused.append(transfer)
         }
     }
 
