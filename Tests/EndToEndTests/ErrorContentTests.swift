@@ -26,7 +26,7 @@ import Testing
     private static let inner = [
         #"\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|ON CONFLICT|LEFT JOIN|RETURNING)\b"#,
         #"(?i)\b(?:libpq|sqlstate|pg_catalog|plpgsql|psql|postgres(?:ql)?)\b"#, #"relation "|violates .* constraint"#,
-        #"[\w/]+\.(?:swift|sql|so)\b"#, #"(?i)fatal error|stack trace|backtrace|Thread \d+"#, #"0x[0-9a-f]{6,}"#,
+        #"[\w/]+\.(?:swift|sql|so)\b"#, #"(?i)fatal error|stack trace|backtrace|Thread \d+"#, #"\b0x[0-9a-f]{6,}"#,
         #"\b(?:Swift|Foundation|Fetch\w+|Postgres|NIO\w*|Hummingbird)\.\w+"#, #"DecodingError|NSError|Optional\("#,
     ]
 
