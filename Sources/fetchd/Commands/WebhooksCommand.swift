@@ -20,7 +20,8 @@ struct WebhooksCommand: AsyncParsableCommand {
                 secret (whsec_…) is never an argument, since those can be seen by others: it is taken from \
                 --secret-file or from \(variable).
 
-                    fetchd webhooks verify --secret-file secret --id evt_… --timestamp 1763722320 --signature v1,… < body
+                    fetchd webhooks verify --secret-file secret --id evt_… \\
+                        --timestamp 1763722320 --signature v1,… < body
 
                 Exit status: 0 valid, 1 not signed with this secret, 2 signed but too old or from the future, \
                 64 wrong usage, 78 no usable secret.
