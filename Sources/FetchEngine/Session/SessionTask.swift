@@ -287,14 +287,16 @@ public class SessionTask: @unchecked Sendable {
     /// Runs work of the load for the task that awaits it; when that is cancelled, so is this one.
     ///
     /// Everything happens on the loop. The preference is for the waits in between: without it every wait would end on a
-    /// thread of the pool first. The closures are isolated as the function is, which a caller on the loop enters at once:
+    /// thread of the pool first. A caller that has it already is not given it again, since each is looked through at every
+    /// wait. The closures are isolated as the function is, which a caller on the loop enters at once:
     /// each step that was not would be a turn of the loop.
     func serve<Result: Sendable>(
         on loop: isolated TransferLoop, _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
     ) async throws(LoadError) -> Result {
         do {
             return try await withTaskCancellationHandler {
-                try await withTaskExecutorPreference(loop.eventLoop) { try await work(loop) }
+                guard !loop.eventLoop.isPreferred else { return try await work(loop) }
+                return try await withTaskExecutorPreference(loop.eventLoop) { try await work(loop) }
             } onCancel: {
                 cancel()
             }

@@ -41,10 +41,10 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     /// The transfers of one origin.
     private final class Line {
-        var running = 0
+        @exclusivity(unchecked) var running = 0
         /// The places of waiting transfers, and places that were given up since.
-        var queue = Heap<Place>()
-        var waiting = 0
+        @exclusivity(unchecked) var queue = Heap<Place>()
+        @exclusivity(unchecked) var waiting = 0
     }
 
     /// A transfer's place in line: the highest priority first, and of equals who came first.
