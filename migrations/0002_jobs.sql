@@ -5,7 +5,8 @@ CREATE TABLE nodes (
     started_at timestamptz NOT NULL DEFAULT now(),
     lease_until timestamptz NOT NULL,
     url text,
-    volume bigint NOT NULL
+    volume bigint NOT NULL,
+    roles text[] NOT NULL
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE nodes IS
     'The processes that run jobs. A node extends its lease while it lives; when the lease has run out, other nodes '
@@ -13,6 +14,7 @@ COMMENT ON TABLE nodes IS
 COMMENT ON COLUMN nodes.lease_until IS 'Until then the jobs of the node are its own';
 COMMENT ON COLUMN nodes.url IS 'Where other nodes reach it; null: they do not';
 COMMENT ON COLUMN nodes.volume IS 'The data directory of the node, which the ids of the bytes in it name';
+COMMENT ON COLUMN nodes.roles IS 'What the node does, of api, worker, courier and scheduler';
 
 CREATE TABLE jobs (
     tenant_id bigint NOT NULL,

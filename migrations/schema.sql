@@ -1563,7 +1563,8 @@ CREATE TABLE public.nodes (
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     lease_until timestamp with time zone NOT NULL,
     url text,
-    volume bigint NOT NULL
+    volume bigint NOT NULL,
+    roles text[] NOT NULL
 )
 WITH (fillfactor='10');
 
@@ -1574,6 +1575,8 @@ COMMENT ON COLUMN public.nodes.lease_until IS 'Until then the jobs of the node a
 COMMENT ON COLUMN public.nodes.url IS 'Where other nodes reach it; null: they do not';
 
 COMMENT ON COLUMN public.nodes.volume IS 'The data directory of the node, which the ids of the bytes in it name';
+
+COMMENT ON COLUMN public.nodes.roles IS 'What the node does, of api, worker, courier and scheduler';
 
 CREATE TABLE public.protocols (
     name text NOT NULL,

@@ -14,6 +14,8 @@ package struct Server: Service {
         package var host = "127.0.0.1"
         /// 0 takes one that is free; ``Server/init(configuration:ports:logger:onListening:)`` tells which.
         package var port = 8080
+        /// Whether clients are answered; if not, only other nodes are, and who asks for the health or the metrics.
+        package var answersClients = true
         /// The certificate to show; nil for a server without TLS.
         package var tls: ServerTLS?
         /// Beyond it idle connections are closed, and then only requests for the server's health are answered.
@@ -258,6 +260,7 @@ package struct Server: Service {
             Double(connections.count)
         }
         responder = Responder(
+            answersClients: configuration.answersClients,
             table: RouteTable(
                 Self.routes(ports, configuration, authenticator, provider) { [connections] in connections.areLeaving }),
             authenticator: authenticator,

@@ -8,6 +8,8 @@ import Synchronization
 package enum Notice: Sendable {
     /// Jobs wait that any node may claim: a matter of nodes with free slots.
     case jobs
+    /// Webhooks are to be sent: a matter of nodes that send them.
+    case deliveries
     /// Something else has changed that a node reads from the database.
     case look
 }
@@ -27,9 +29,11 @@ package final class Notifications: Service {
     private static let channel = "fetchd"
     /// The payload of ``Notice/look``; others are of ``Notice/jobs``, as SQL sends them too.
     private static let look = "look"
+    /// That of ``Notice/deliveries``.
+    private static let deliveries = "deliveries"
     /// Between two notices.
     private static let pause = Duration.milliseconds(10)
-    /// Between two notices of jobs, and between two claims that they cause: jobs come by thousands.
+    /// Between two notices of jobs or of deliveries, and between two claims that they cause: they come by thousands.
     private static let pauseOfJobs = Duration.milliseconds(50)
     /// A payload has less than 8000 bytes.
     private static let endsOfNotice = 200
@@ -39,6 +43,7 @@ package final class Notifications: Service {
     private let onNotice: @Sendable (Notice) -> Void
     private let onEnd: @Sendable ([Question.ID]?) async -> Void
     private let jobs = Condition()
+    private let deliveries = Condition()
     private let signal = Condition()
     private let due = Mutex(Due())
 
@@ -60,6 +65,7 @@ package final class Notifications: Service {
     package func announce(_ notice: Notice) {
         switch notice {
         case .jobs: jobs.signal()
+        case .deliveries: deliveries.signal()
         case .look:
             due.withLock { $0.isLook = true }
             signal.signal()
@@ -77,7 +83,9 @@ package final class Notifications: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.send() }
-                group.addTask { await self.sendOfJobs() }
+                // This node knows already.
+                group.addTask { await self.send("\(self.node)", at: self.jobs) }
+                group.addTask { await self.send(Self.deliveries, at: self.deliveries) }
                 group.addTask { await self.listen() }
                 group.addTask { await self.listenForEnds() }
             }
@@ -97,10 +105,9 @@ package final class Notifications: Service {
         }
     }
 
-    private func sendOfJobs() async {
-        for await _ in jobs.values {
-            // This node knows already.
-            _ = try? await client.query("SELECT pg_notify(\(Self.channel), \("\(node)"))")
+    private func send(_ payload: String, at condition: Condition) async {
+        for await _ in condition.values {
+            _ = try? await client.query("SELECT pg_notify(\(Self.channel), \(payload))")
             try? await Task.sleep(for: Self.pauseOfJobs)
         }
     }
@@ -129,14 +136,16 @@ package final class Notifications: Service {
     private static func channel(of node: Node.ID) -> String { "\(channel)_\(node)" }
 
     private func listen() async {
-        let (looks, jobs) = (Condition(), Condition())
+        let (looks, jobs, deliveries) = (Condition(), Condition(), Condition())
         let own = "\(node)"
         await withDiscardingTaskGroup { group in
             group.addTask { await self.pass(.look, at: looks, pausing: Self.pause) }
             group.addTask { await self.pass(.jobs, at: jobs, pausing: Self.pauseOfJobs) }
+            group.addTask { await self.pass(.deliveries, at: deliveries, pausing: Self.pauseOfJobs) }
             for await event in await client.notifications(on: Self.channel) {
                 switch event {
                 case .listening, .notified(payload: Self.look): looks.signal()
+                case .notified(payload: Self.deliveries): deliveries.signal()
                 case .notified(payload: own): break
                 case .notified: jobs.signal()
                 }

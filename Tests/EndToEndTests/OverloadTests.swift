@@ -30,7 +30,7 @@ import Testing
             #expect(try await service.request(.post, "/v1/jobs", body: body).json["warnings"] == nil)
             try await place.database.client.query("ALTER TABLE nodes RENAME TO hidden")
             try await until { try await service.request(.get, "/readyz").status == 503 }
-            #expect(try await service.request(.get, "/readyz").text.contains("No worker lives."))
+            #expect(try await service.request(.get, "/readyz").text.contains("not extended its lease"))
             #expect(try await service.request(.get, "/metrics").text.contains("\nfetchd_worker_alive 0\n"))
             let answer = try await service.request(.post, "/v1/jobs", body: body)
             #expect(answer.status == 202)

@@ -300,7 +300,7 @@ package final class MemoryWorkQueue: WorkQueue {
                 hasUnsettledEnds: false,
                 hasSchedules: false,
                 hasDiscretionaryJobs: false,
-                nodes: state.leases.values.count(where: \.self)
+                workers: state.leases.values.count(where: \.self)
             )
         }
     }

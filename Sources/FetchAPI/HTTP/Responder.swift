@@ -21,6 +21,7 @@ struct ConnectionContext: Sendable, InitializableFromSource {
 struct Responder: HTTPResponder {
     static let maximumTargetLength = 8192
 
+    let answersClients: Bool
     let table: RouteTable
     let authenticator: Authenticator
     let authorization: Authorization
@@ -102,6 +103,9 @@ struct Responder: HTTPResponder {
         guard (call.request.head.path?.utf8.count ?? 0) <= Self.maximumTargetLength else { throw Problem(.uriTooLong) }
         if let expectation = call.headers[.expect], expectation.lowercased() != "100-continue" {
             throw Problem(.expectationFailed)
+        }
+        guard answersClients || resource?.isOfEveryNode == true || call.isForwarded else {
+            throw Problem(.misdirectedRequest, "This node answers no clients: it has not the role api (FETCHD_ROLES).")
         }
         guard let resource else { throw QStashDoor.notFound(at: call.request.uri.path) }
         guard let route = resource.route(for: call.request.method) else {

@@ -92,6 +92,11 @@ struct RouteTable: Sendable {
             path.hasPrefix("/v1/") || path.hasPrefix("/dashboard/") && method == .post
         }
 
+        /// Whether it is asked of the node itself, by other nodes or by who looks after it.
+        var isOfEveryNode: Bool {
+            ["/healthz", "/readyz", "/version", "/metrics"].contains(path) || path.hasPrefix("/nodes/")
+        }
+
         /// The route that answers a method: HEAD is answered as GET without the body.
         func route(for method: HTTPRequest.Method) -> Route? {
             routes[method] ?? (method == .head ? routes[.get] : nil)

@@ -67,7 +67,7 @@ extension ProblemCode {
         case .keyNotRotatable:
             "A rotation makes a second key for the same purpose, for the time of the change. There is a second one, or the key is not valid any more."
         case .misdirectedRequest:
-            "The state of an ephemeral session is not stored, so no other node can answer for it, and this node could not pass the request on."
+            "The state of an ephemeral session is not stored, so no other node can answer for it, and this node could not pass the request on. Or the node was started without the role `api`."
         case .blobInUse:
             "The bytes are the body of a request that is still to be sent, or may be sent again."
         case .bodyNotWanted:

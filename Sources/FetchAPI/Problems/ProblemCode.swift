@@ -86,7 +86,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .groupClosed: "The group takes no jobs any more"
         case .groupNotFinished: "The group is not finished"
         case .keyNotRotatable: "The key cannot be rotated"
-        case .misdirectedRequest: "Another node has it in memory"
+        case .misdirectedRequest: "Another node has to answer"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
         case .alreadyAnswered: "The question has another answer"
@@ -185,7 +185,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .groupNotFinished:
             "Close the group and wait until its last job is final; POST /v1/jobs/actions cancels all of them at once."
         case .misdirectedRequest:
-            "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
+            "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there. Where the detail says that the node answers no clients, the balancer has to leave it out."
         case .blobInUse:
             "A job that is not final sends the blob. Wait until it is, or cancel it."
         case .bodyNotWanted:

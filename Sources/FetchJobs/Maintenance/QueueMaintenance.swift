@@ -88,8 +88,8 @@ package struct Heartbeat: Sendable {
     /// After how long the lease of another node runs out, unless that extends it; nil when there is no other.
     package let nextLoss: Duration?
     package let failures: [UpkeepFailure]
-    /// How many nodes run jobs, this one among them.
-    package let nodes: Int
+    /// How many nodes run jobs, this one among them if it does.
+    package let workers: Int
 
     package init(
         hasQueuedJobs: Bool,
@@ -107,7 +107,7 @@ package struct Heartbeat: Sendable {
         hasDiscretionaryJobs: Bool,
         nextLoss: Duration? = nil,
         failures: [UpkeepFailure] = [],
-        nodes: Int = 1
+        workers: Int = 1
     ) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasJobsToPromote = hasJobsToPromote
@@ -124,6 +124,6 @@ package struct Heartbeat: Sendable {
         self.hasDiscretionaryJobs = hasDiscretionaryJobs
         self.nextLoss = nextLoss
         self.failures = failures
-        self.nodes = nodes
+        self.workers = workers
     }
 }

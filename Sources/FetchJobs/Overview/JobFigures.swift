@@ -64,14 +64,19 @@ package struct NodeFigures: Sendable, Equatable {
     package let leaseUntil: Timestamp
     /// Where other nodes reach it; nil when they cannot.
     package let url: String?
+    package let roles: Set<NodeRole>
     /// The jobs of all tenants that it has.
     package let jobs: BoundedCount
 
-    package init(id: Node.ID, startedAt: Timestamp, leaseUntil: Timestamp, url: String?, jobs: BoundedCount) {
+    package init(
+        id: Node.ID, startedAt: Timestamp, leaseUntil: Timestamp, url: String?,
+        roles: Set<NodeRole> = Set(NodeRole.allCases), jobs: BoundedCount
+    ) {
         self.id = id
         self.startedAt = startedAt
         self.leaseUntil = leaseUntil
         self.url = url
+        self.roles = roles
         self.jobs = jobs
     }
 }

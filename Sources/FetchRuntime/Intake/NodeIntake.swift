@@ -31,6 +31,7 @@ package final class NodeIntake: Intake {
     package let limits: any KnownLimits
     private let lastHeartbeat = Mutex<ContinuousClock.Instant?>(nil)
     private let uncertainUntil = Mutex<ContinuousClock.Instant?>(nil)
+    private let workers = Atomic<Int>(1)
 
     /// - Parameters:
     ///   - concurrency: How many jobs one tenant alone may have here.
@@ -55,6 +56,15 @@ package final class NodeIntake: Intake {
 
     /// The node has extended its lease lately: its jobs are its own.
     package var isAlive: Bool { lastHeartbeat.withLock { $0.map { clock.now - $0 < lease } ?? false } }
+
+    /// Whether some node runs jobs, as far as this one knows.
+    package var hasLiveWorker: Bool { isAlive && workers.load(ordering: .relaxed) > 0 }
+
+    /// Notes how many nodes run jobs, this one among them if it does.
+    package func noteWorkers(_ count: Int) {
+        workers.store(count, ordering: .relaxed)
+        slots.setNodes(max(1, count))
+    }
 
     package func noteLease() { lastHeartbeat.withLock { $0 = clock.now } }
 

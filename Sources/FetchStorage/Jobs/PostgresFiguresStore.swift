@@ -196,7 +196,8 @@ package struct PostgresFiguresStore: FiguresStore {
             let rows = try await client.query(
                 """
                 -- figures.nodes
-                SELECT n.id, n.started_at, n.lease_until, n.url, coalesce(held.jobs, 0), coalesce(held.all_jobs, 0)
+                SELECT n.id, n.started_at, n.lease_until, n.url, coalesce(held.jobs, 0), coalesce(held.all_jobs, 0),
+                    n.roles
                 FROM nodes n
                 LEFT JOIN (
                     SELECT q.node_id, count(*) AS jobs, sum(count(*)) OVER ()::bigint AS all_jobs
@@ -212,6 +213,7 @@ package struct PostgresFiguresStore: FiguresStore {
                 NodeFigures(
                     id: try row.decode(at: 0), startedAt: try row.decode(at: 1), leaseUntil: try row.decode(at: 2),
                     url: try row.decode(at: 3),
+                    roles: Set(try row.decode([String].self, at: 6).compactMap { NodeRole(rawValue: $0) }),
                     jobs: BoundedCount(try row.decode(at: 4), of: try row.decode(Int64.self, at: 5)))
             }
         }

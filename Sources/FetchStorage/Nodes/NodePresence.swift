@@ -6,11 +6,15 @@ package final class NodePresence: Sendable {
     package let id: Node.ID
     /// Where the node keeps bytes that others have to ask it for.
     package let volume: Volume
+    package let roles: Set<NodeRole>
     private let state = Mutex<String?>(nil)
 
-    package init(id: Node.ID = Node.ID(), volume: Volume = .new()) {
+    package init(
+        id: Node.ID = Node.ID(), volume: Volume = .new(), roles: Set<NodeRole> = Set(NodeRole.allCases)
+    ) {
         self.id = id
         self.volume = volume
+        self.roles = roles
     }
 
     /// Nil before the node listens, and when others cannot reach it.

@@ -56,6 +56,22 @@ package struct PostgresNodeDirectory: NodeDirectory {
         }
     }
 
+    /// The roles that no node has that lives; none while no node lives at all.
+    package func missingRoles() async throws(StoreError) -> [NodeRole] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- nodes.roles
+                SELECT array_agg(DISTINCT role)
+                FROM nodes, unnest(roles) AS role
+                WHERE lease_until > now()
+                """
+            )
+            guard let found = try rows.first?.decode([String]?.self, at: 0) else { return [] }
+            return NodeRole.allCases.filter { !found.contains($0.rawValue) }
+        }
+    }
+
     /// The nodes with other volumes that live, without an address if they had time to tell one.
     ///
     /// - Parameter volume: This node's.

@@ -10,8 +10,10 @@ extension PostgresWorkQueue {
                 WITH before AS MATERIALIZED (
                     SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
                 ), extended AS (
-                    INSERT INTO nodes (id, lease_until, url, volume)
-                    VALUES (\(node), now() + \(lease), \(presence.url), \(Int64(presence.volume.number)))
+                    INSERT INTO nodes (id, lease_until, url, volume, roles)
+                    VALUES (
+                        \(node), now() + \(lease), \(presence.url), \(Int64(presence.volume.number)),
+                        \(presence.roles.map(\.rawValue).sorted()))
                     ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, url = excluded.url
                 ),
                 """, leaseWasLost: "NOT EXISTS (SELECT FROM before)")
@@ -50,13 +52,19 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM queue WHERE gate = 'flow') OR EXISTS (SELECT FROM queue WHERE gate = 'host'),
                     (SELECT version FROM queue_state),
                     ARRAY(SELECT job_id FROM queue WHERE is_changed AND node_id = \(node)),
-                    EXISTS (SELECT FROM queue q WHERE \(Query.isWaitingSuspect))
+                    EXISTS (SELECT FROM queue q WHERE \(Query.isWaitingSuspect)),
+                    (
+                        SELECT count(*)
+                        FROM nodes
+                        WHERE lease_until >= now() AND id <> \(node) AND \(NodeRole.worker.rawValue) = ANY (roles)
+                    )
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The heartbeat of this node has no answer.") }
             let others = try row.decode(Int64.self, at: 6)
             peers.note(others > 0)
-            known.bandwidths.share(among: others + 1)
+            let workers = try row.decode(Int64.self, at: 16) + (presence.roles.contains(.worker) ? 1 : 0)
+            known.bandwidths.share(among: max(1, workers))
             let version = try row.decode(Int64.self, at: 13)
             var failures: [UpkeepFailure] = []
             await failures.note(.limiters) { try await known.refresh(to: version) }
@@ -86,7 +94,7 @@ extension PostgresWorkQueue {
                 hasDiscretionaryJobs: try row.decode(at: 11),
                 nextLoss: try row.decode(at: 1),
                 failures: failures,
-                nodes: Int(others) + 1
+                workers: Int(workers)
             )
         }
     }

@@ -8,6 +8,8 @@ import Synchronization
 /// Runs jobs on this node: takes them as they are stored, claims those that wait, and keeps the node's lease.
 package final class Dispatcher: Service {
     package struct Configuration: Sendable {
+        /// Whether the node runs jobs; if not, it keeps its lease for what else it does.
+        package var runsJobs = true
         /// How many jobs of one tenant this node holds at once, from their claim to the end of their transfer, while no
         /// other tenant has any; an eighth more is kept for those that come.
         package var concurrency = 4096
@@ -106,8 +108,10 @@ package final class Dispatcher: Service {
         registry.observe(.jobsSuspended) { [running] in Double(running.suspendedCount) }
         registry.observe(.queueOldestDueAge) { [age] in age.seconds }
         registry.observe(.workerAlive) { [intake] in intake.isAlive ? 1 : 0 }
-        registry.observe(.slots) { [count = configuration.concurrency] in Double(count) }
-        registry.observe(.slotsFree) { [slots] in Double(slots.freeCount) }
+        let runsJobs = configuration.runsJobs
+        if !runsJobs { slots.close() }
+        registry.observe(.slots) { [count = configuration.concurrency] in runsJobs ? Double(count) : 0 }
+        registry.observe(.slotsFree) { [slots] in runsJobs ? Double(slots.freeCount) : 0 }
     }
 
     /// How many jobs run here.
@@ -120,15 +124,8 @@ package final class Dispatcher: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepHeartbeat() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepTidy() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepRescuing() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepTrials() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepOriginQueues() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.scanTimer.run { self.intake.wake() } } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepLooking() } }
+                if configuration.runsJobs { addWork(to: &group) }
                 group.addTask { await self.limitDrain() }
                 group.addTask { await self.leaveAsking() }
                 // Where jobs run they are awaited, too: they start without a turn between threads.
@@ -143,6 +140,18 @@ package final class Dispatcher: Service {
         } onGracefulShutdown: {
             self.intake.close()
         }
+    }
+
+    /// What a node does that runs jobs: those that do not would wake nobody for the jobs that they find.
+    private func addWork(to group: inout DiscardingTaskGroup) {
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepTidy() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepRescuing() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepTrials() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.keepOriginQueues() } }
+        group.addTask { await self.cancelWhenShuttingDown { await self.scanTimer.run { self.intake.wake() } } }
     }
 
     /// Ends the remaining jobs when the drain time is over, or the stop is forced; they go back to the queue.
@@ -298,10 +307,14 @@ package final class Dispatcher: Service {
         for id in heartbeat.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
         for id in heartbeat.cancelled { running.stop(id, .cancelled(.plainly)) }
         setSuspended(heartbeat.suspended, asOf: start)
-        slots.setNodes(heartbeat.nodes)
+        intake.noteWorkers(heartbeat.workers)
         for (id, pace) in heartbeat.paces { running.setPace(pace, of: id) }
         watchDeadlines()
-        if heartbeat.hasQueuedJobs { intake.wake() } else if heartbeat.hasDiscretionaryJobs { await useQuietTime() }
+        if heartbeat.hasQueuedJobs {
+            intake.wake()
+        } else if heartbeat.hasDiscretionaryJobs, configuration.runsJobs {
+            await useQuietTime()
+        }
         if heartbeat.hasSuspects { trials.signal() }
         if heartbeat.hasGatedJobs { intake.admit(nil) }
         if heartbeat.hasJobsToPromote { intake.promotionTimer.set(after: .zero) }

@@ -30,7 +30,7 @@ package final class WebhookCourier: Service, Notifiable {
     private let logger: Logger
     private let clock: NodeClock
     private let random: @Sendable () -> Double
-    private let condition = Condition()
+    private let condition: Condition
     /// The claimed deliveries whose turn it is.
     private let started: AsyncStream<ClaimedDelivery>
     private let starting: AsyncStream<ClaimedDelivery>.Continuation
@@ -44,6 +44,7 @@ package final class WebhookCourier: Service, Notifiable {
     ///   - reach: Where they may be sent; nil for where the session lets them.
     ///   - tracer: Takes the spans of attempts; nil for nobody.
     ///   - metrics: Where attempts are counted.
+    ///   - due: Signalled when there may be messages to send.
     ///   - random: From 0 to 1; spreads attempts that failed together.
     package init(
         configuration: Configuration,
@@ -56,6 +57,7 @@ package final class WebhookCourier: Service, Notifiable {
         tracer: Tracer? = nil,
         metrics: MetricsRegistry = MetricsRegistry(),
         logger: Logger,
+        due: Condition = Condition(),
         clock: NodeClock = .continuous,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
     ) {
@@ -68,6 +70,7 @@ package final class WebhookCourier: Service, Notifiable {
         self.reach = reach
         self.tracer = tracer
         self.logger = logger
+        condition = due
         self.clock = clock
         self.random = random
         (started, starting) = AsyncStream.makeStream()

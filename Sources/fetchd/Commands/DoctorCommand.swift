@@ -66,6 +66,8 @@ struct DoctorCommand: AsyncParsableCommand {
             tell(Examination.migrations(pending, migrates: settings.migratesDatabase))
             guard pending.isEmpty, !quick else { return }
             for finding in try await jobs(database, settings) { tell(finding) }
+            let nodes = PostgresNodeDirectory(client: database.client, node: Node.ID())
+            for finding in Examination.roles(try await nodes.missingRoles()) { tell(finding) }
             for finding in Examination.volumes(try await LostVolume.all(client: database.client)) { tell(finding) }
         }
     }

@@ -191,6 +191,21 @@ struct Examination: Sendable {
         }
     }
 
+    static func roles(_ missing: [NodeRole]) -> [Finding] {
+        missing.map { role in
+            let outcome =
+                switch role {
+                case .api: "clients are not answered"
+                case .worker: "jobs wait"
+                case .courier: "webhooks are not sent"
+                case .scheduler: "schedules make no jobs, and nothing expires"
+                }
+            return Finding(
+                .wrong, "roles", "no node that runs has the role \(role.rawValue): \(outcome)",
+                advice: "start one with FETCHD_ROLES=\(role.rawValue), or without FETCHD_ROLES")
+        }
+    }
+
     static func migrations(_ pending: [String], migrates: Bool) -> Finding {
         guard let first = pending.first else { return Finding(.good, "schema", "up to date") }
         return Finding(

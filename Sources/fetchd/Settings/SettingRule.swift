@@ -178,6 +178,10 @@ extension SettingRule where Value == Set<Scope> {
     static var tokenScopes: Self { names("a list", of: Scope.allCases.filter { $0 != .keys }) }
 }
 
+extension SettingRule where Value == Set<NodeRole> {
+    static var roles: Self { names("a list", of: NodeRole.allCases) }
+}
+
 extension SettingRule where Value == Set<TokenAlgorithm> {
     static var tokenAlgorithms: Self { names("a list", of: TokenAlgorithm.allCases) }
 }

@@ -28,6 +28,9 @@ extension Settings {
             default: "where it listens, unless at all addresses",
             "How other nodes reach this one."),
         Setting(
+            "fetchd.roles", flag: "roles", \.roles, .roles,
+            "What this node does; without worker it runs no jobs, without api it answers no clients."),
+        Setting(
             "dashboard.url", \.dashboardURL, .origin, default: "where it listens",
             "How people reach the dashboard, for the links of \"fetchd dashboard link\" and for OIDC_ISSUER."),
         Setting(

@@ -26,6 +26,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var dataDirectory = Self.defaultDataDirectory
     /// How other nodes reach this one, when not by the address that it listens at.
     var nodeURL: String?
+    /// What this node does.
+    var roles = Set(NodeRole.allCases)
     /// Where people reach the dashboard, when not by the address that it listens at.
     var dashboardURL: String?
     /// Which JSON Web Tokens are taken beside API keys.

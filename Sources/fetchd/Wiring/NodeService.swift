@@ -72,7 +72,8 @@ private struct RunningNode {
         logger: Logger
     ) async throws {
         let ownBlobs = try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
-        let presence = NodePresence(volume: ownBlobs.volume)
+        let roles = settings.roles
+        let presence = NodePresence(volume: ownBlobs.volume, roles: roles)
         let id = presence.id
         let nodes = PostgresNodeDirectory(client: database.client, node: id)
         try await Self.refuseBodiesOutOfReach(settings, nodes, ownBlobs.volume)
@@ -150,12 +151,14 @@ private struct RunningNode {
         let traffic = TrafficMeter(
             store: PostgresTrafficStore(client: database.client, node: id), limits: tenantLimits)
         traffic.report(to: metrics)
+        let dueDeliveries = Condition()
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let notifications = Notifications(
             client: database.client, node: id,
             onNotice: { notice in
                 switch notice {
                 case .jobs: intake.wake()
+                case .deliveries: dueDeliveries.signal()
                 case .look: intake.look()
                 }
             }, onEnd: open.noteEnds(of:))
@@ -176,8 +179,11 @@ private struct RunningNode {
             reach: reach,
             tracer: tracer,
             metrics: metrics,
-            logger: logger
+            logger: logger,
+            due: dueDeliveries
         )
+        let sending: any Notifiable =
+            roles.contains(.courier) ? courier : Announcement { announce(.deliveries) }
         let ephemeralQuestions = EphemeralQuestions(
             limits: tenantLimits, onAsk: askedQuestions.note, onEnd: open.finish)
         let questions = EphemeralQuestionStore(
@@ -199,7 +205,7 @@ private struct RunningNode {
             live: live, node: id,
             hold: settings.hold, metrics: metrics, logger: logger)
         let completionNotifier = CompletionNotifier(
-            sessions: sessions, groups: groups, courier: courier, logger: logger)
+            sessions: sessions, groups: groups, courier: sending, logger: logger)
         let scheduleTimer = Timer()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let signingKeys = PostgresSigningKeyStore(client: database.client, keys: keys)
@@ -213,8 +219,10 @@ private struct RunningNode {
             rules: rules, egress: egress, traffic: traffic, signingKeys: signingKeys,
             metrics: TransferMetrics(metrics), tracer: tracer,
             makeSession: makeSession)
+        var dispatching = settings.dispatcher
+        dispatching.runsJobs = roles.contains(.worker)
         let dispatcher = Dispatcher(
-            configuration: settings.dispatcher,
+            configuration: dispatching,
             intake: intake,
             queue: PostgresWorkQueue(
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
@@ -225,8 +233,9 @@ private struct RunningNode {
                 waiters: waiters
             ),
             runner: runner,
-            courier: courier,
-            completionNotifier: completionNotifier,
+            courier: sending,
+            // Elsewhere they are seen with the next heartbeat.
+            completionNotifier: roles.contains(.scheduler) ? completionNotifier : nil,
             schedules: scheduleTimer,
             parkAll: delegates.parkAll,
             forced: forced,
@@ -251,6 +260,7 @@ private struct RunningNode {
         resources.report(to: metrics)
         var serverConfiguration = settings.server
         serverConfiguration.tls = tls.server
+        serverConfiguration.answersClients = roles.contains(.api)
         let server = Server(
             configuration: serverConfiguration,
             ports: Server.Ports(
@@ -259,7 +269,7 @@ private struct RunningNode {
                 figures: PostgresFiguresStore(client: database.client),
                 sessions: EphemeralSessionStore(stored: sessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
-                webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.notify),
+                webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: sending.notify),
                 schedules: schedules,
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
@@ -326,11 +336,15 @@ private struct RunningNode {
             expiredRows: PostgresExpiredRowStore(client: database.client), retention: settings.retention, blobs: blobs,
             catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
-        let others: [any Service] = [
+        let always: [any Service] = [
             watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
-            TrafficWriter(meter: traffic, logger: logger), dispatcher,
-            ephemeral, completionNotifier, scheduler, courier,
-            notifications, quotas, sessionQuotas, questionQuotas, byteQuotas, pruner,
+            TrafficWriter(meter: traffic, logger: logger), dispatcher, ephemeral,
+        ]
+        let ofRoles: [any Service] =
+            (roles.contains(.scheduler) ? [completionNotifier, scheduler, pruner] : [])
+            + (roles.contains(.courier) ? [courier] : [])
+        let last: [any Service] = [
+            notifications, quotas, sessionQuotas, questionQuotas, byteQuotas,
             BacklogSampler(client: database.client, metrics: metrics, logger: logger), server,
             server.announcement,
         ]
@@ -343,7 +357,7 @@ private struct RunningNode {
             }
         }
         // The log gives the last entries their places before their followers hand them over.
-        services = database.clients + auditFollowers + [exporter].compactMap(\.self) + others
+        services = database.clients + auditFollowers + [exporter].compactMap(\.self) + always + ofRoles + last
     }
 
     /// The descriptors for transfers, reported by metrics and, when they are not enough, by the log.
@@ -421,6 +435,13 @@ extension FetchJobs.Configuration {
     }
 }
 
+/// Tells other nodes of what they are to do.
+private struct Announcement: Notifiable {
+    let announce: @Sendable () -> Void
+
+    func notify() { announce() }
+}
+
 /// A node is ready when its database answers, its worker lives, and its disk has room.
 private struct NodeReadiness: FetchJobs.Readiness {
     let client: Client
@@ -433,13 +454,13 @@ private struct NodeReadiness: FetchJobs.Readiness {
         resources.overload ?? (intake.delays.areTooLong(for: tenant) ? .queueOld : nil)
     }
 
-    /// A node that has not extended its lease lately is not ready.
-    var hasLiveWorker: Bool { intake.isAlive }
+    var hasLiveWorker: Bool { intake.hasLiveWorker }
 
     func obstacles() async -> [String] {
         var obstacles: [String] = []
         if case .unavailable = client.state { obstacles.append("The database cannot be reached.") }
-        if !hasLiveWorker { obstacles.append("No worker lives.") }
+        // It may have lost what it runs, and the database may not answer it.
+        if !intake.isAlive { obstacles.append("The node has not extended its lease lately.") }
         // While little memory is left, jobs that run go on, and requests are answered; a full disk has no place for
         // results.
         if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
@@ -451,6 +472,7 @@ private struct NodeReadiness: FetchJobs.Readiness {
 
     func remarks() async -> [String] {
         var remarks: [String] = []
+        if intake.isAlive, !intake.hasLiveWorker { remarks.append("No node lives that runs jobs; they wait.") }
         if case .away = await objectStore?.health() {
             remarks.append("The object store does not answer; what needs it waits.")
         }

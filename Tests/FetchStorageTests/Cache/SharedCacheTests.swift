@@ -274,7 +274,10 @@ import Testing
             let client = fixture.database.client
             for id in fixture.ids {
                 try await client.query(
-                    "INSERT INTO nodes (id, lease_until, volume) VALUES (\(id), now() + interval '1 hour', 1)")
+                    """
+                    INSERT INTO nodes (id, lease_until, volume, roles)
+                    VALUES (\(id), now() + interval '1 hour', 1, '{worker}')
+                    """)
             }
             var turn = await caches[0].turn(for: key, within: .seconds(60))
             #expect(turn != nil)

@@ -34,8 +34,8 @@ import Testing
             let left = Volume.new()
             try await client.query(
                 """
-                INSERT INTO nodes (id, lease_until, url, volume)
-                VALUES (\(dead), now() - interval '1 second', \(url), \(Int64(left.number)))
+                INSERT INTO nodes (id, lease_until, url, volume, roles)
+                VALUES (\(dead), now() - interval '1 second', \(url), \(Int64(left.number)), '{}')
                 """)
             var jobs: [Job.ID] = []
             for queue in [other, fixture.queue(), other] {

@@ -35,10 +35,12 @@ enum ServicePages {
                 SheetPage.Cell(
                     node.leaseUntil > now ? .state("live", "succeeded") : .state("gone", "failed"),
                     .time(node.leaseUntil, now: now, before: "lease ")),
+                SheetPage.Cell(
+                    .text(NodeRole.allCases.filter { node.roles.contains($0) }.map(\.rawValue).joined(separator: ", "))),
                 SheetPage.Cell(.number(Figure.text(node.jobs))), SheetPage.Cell(.time(node.startedAt, now: now)),
             ]
         }
-        return SheetPage.Table("Nodes", ["Node", "State", "Jobs", "Started"], rows, empty: "No node lives.")
+        return SheetPage.Table("Nodes", ["Node", "State", "Roles", "Jobs", "Started"], rows, empty: "No node lives.")
     }
 
     // MARK: Tenants
