@@ -146,7 +146,7 @@ import Testing
             #expect(abs(moved - jump) < 60)
             // Two heartbeats of each node, which would find the other's jobs.
             for _ in 0..<2 { try await place.untilNodesKnowOfEachOther() }
-            try await submit("after", origin, to: jumping)
+            try await submit("after", origin, more: #", "delay": 1"#, to: jumping)
             try await submit("steady", origin, to: steady)
             gate.open()
             let posts: Query = "spec #>> '{request,method}' = 'POST'"

@@ -30,7 +30,7 @@ package struct JobChange: Sendable, Equatable {
             runAt = object["runAt"].flatMap { $0.value == .null ? .now : $0.timestamp().map { .at($0) } }
             if let delay = object["delay"], let seconds = delay.number(in: JobSpec.delays) {
                 if runAt != nil { delay.refuse("cannot be beside runAt") }
-                runAt = .at(.now.advanced(by: .seconds(seconds)))
+                runAt = .at(DatabaseClock.now.advanced(by: .seconds(seconds)))
             }
             labels = object["labels"].map { Self.labels($0) } ?? []
             maximumBytesPerSecond = object["configuration"].flatMap { Self.maximumBytesPerSecond($0) }

@@ -93,7 +93,7 @@ package struct JobSpec: Sendable, Equatable {
     package var firstState: JobState {
         if isSuspended { return .suspended }
         if isDiscretionary { return .scheduled }
-        return runAt.map { $0 > .now } == true ? .scheduled : .queued
+        return runAt.map { $0 > DatabaseClock.now } == true ? .scheduled : .queued
     }
 }
 
@@ -163,7 +163,7 @@ extension JobSpec {
         delay = object["delay"]?.number(in: Self.delays)
         if let delay {
             if runAt != nil { object["delay"]?.refuse("cannot be beside runAt") }
-            runAt = .now.advanced(by: .seconds(delay))
+            runAt = DatabaseClock.now.advanced(by: .seconds(delay))
         }
         expiresAt = object["expiresAt"]?.timestamp()
         isSuspended = object["suspended"]?.bool() ?? false

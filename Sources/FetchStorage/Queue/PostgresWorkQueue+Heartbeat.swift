@@ -30,6 +30,7 @@ extension PostgresWorkQueue {
         try await StoreError.wrap {
             let look = scan.beginLook()
             defer { scan.end(look) }
+            let asked = ContinuousClock.now
             let tenants = WaitingTenants(in: [.whole], without: look.cursor)
             let rows = try await client.query(
                 """
@@ -57,10 +58,12 @@ extension PostgresWorkQueue {
                         SELECT count(*)
                         FROM nodes
                         WHERE lease_until >= now() AND id <> \(node) AND \(NodeRole.worker.rawValue) = ANY (roles)
-                    )
+                    ),
+                    clock_timestamp()
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The heartbeat of this node has no answer.") }
+            DatabaseClock.note(try row.decode(at: 17), askedAt: asked)
             let others = try row.decode(Int64.self, at: 6)
             peers.note(others > 0)
             let workers = try row.decode(Int64.self, at: 16) + (presence.roles.contains(.worker) ? 1 : 0)

@@ -223,11 +223,11 @@ struct QStashMessage {
     private static func runAt(_ fields: QStashFields) throws(Problem) -> Timestamp? {
         if let seconds = try fields.integer("not-before", in: 0...32_503_680_000) {
             let time = Timestamp(microseconds: Int64(seconds) * 1_000_000)
-            return time > .now ? time : nil
+            return time > DatabaseClock.now ? time : nil
         }
         guard let delay = try fields.duration("delay"), delay > .zero else { return nil }
         guard delay <= .seconds(31_536_000) else { throw fields.refusal("delay", "must be a year at most") }
-        return .now.advanced(by: delay)
+        return DatabaseClock.now.advanced(by: delay)
     }
 
     /// `parallelism=5, rate=10, period=1m`.
