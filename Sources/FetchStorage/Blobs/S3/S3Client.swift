@@ -154,7 +154,8 @@ struct S3Client: Sendable {
         case (404, "NoSuchBucket"): StoreError(.blobAway, "The object store has no such bucket.")
         case (404, _): StoreError(.blobAway, "What answers in place of the object store does not know the object.")
         // A HEAD that is signed wrongly is refused with 400 and no word.
-        case (401, _), (403, _), (400, "ExpiredToken"), (400, "InvalidToken"), (400, nil) where isHead:
+        case (401, _), (403, _), (400, "ExpiredToken"), (400, "InvalidToken"),
+            (400, nil) where isHead:
             StoreError(.blobAway, "The object store refuses the service: \(code.map(plain) ?? "\(status)").")
         case (507, _): StoreError(.full, "The object store has no room left.")
         case (429, _), (500..., _), (400, "RequestTimeout"), (409, "OperationAborted"): Unwell(status: status)
