@@ -1575,6 +1575,16 @@ COMMENT ON COLUMN public.nodes.url IS 'Where other nodes reach it; null: they do
 
 COMMENT ON COLUMN public.nodes.volume IS 'The data directory of the node, which the ids of the bytes in it name';
 
+CREATE TABLE public.owed_callbacks (
+    tenant_id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    error_name text NOT NULL
+);
+
+COMMENT ON TABLE public.owed_callbacks IS 'Jobs that failed where no node ran them, until the jobs are stored that tell of it';
+
+COMMENT ON COLUMN public.owed_callbacks.error_name IS 'Of the result of the job';
+
 CREATE TABLE public.protocols (
     name text NOT NULL,
     scheme text NOT NULL,
@@ -2420,6 +2430,9 @@ ALTER TABLE ONLY public.limiters
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.owed_callbacks
+    ADD CONSTRAINT owed_callbacks_pkey PRIMARY KEY (tenant_id, job_id);
+
 ALTER TABLE ONLY public.protocols
     ADD CONSTRAINT protocols_pkey PRIMARY KEY (name);
 
@@ -2956,6 +2969,8 @@ CREATE POLICY of_all ON public.limiter_starts TO fetchd_service, fetchd_reader U
 
 CREATE POLICY of_all ON public.limiters TO fetchd_service, fetchd_reader USING (true);
 
+CREATE POLICY of_all ON public.owed_callbacks TO fetchd_service, fetchd_reader USING (true);
+
 CREATE POLICY of_all ON public.questions TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.queue TO fetchd_service, fetchd_reader USING (true);
@@ -3034,6 +3049,8 @@ CREATE POLICY of_tenant ON public.limiter_starts TO fetchd_tenant USING ((tenant
 
 CREATE POLICY of_tenant ON public.limiters TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.owed_callbacks TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.questions TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.queue TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
@@ -3063,6 +3080,8 @@ CREATE POLICY of_tenant ON public.webhook_attempts TO fetchd_tenant USING ((tena
 CREATE POLICY of_tenant ON public.webhook_deliveries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.webhook_endpoints TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+ALTER TABLE public.owed_callbacks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.questions ENABLE ROW LEVEL SECURITY;
 

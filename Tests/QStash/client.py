@@ -4,6 +4,7 @@ DESTINATION is an origin that answers 200 below /ok, and records what it gets. P
 to look up, and ends with a traceback when the client is answered in a way that it does not take.
 
 client.py schedules|failures URL TOKEN DESTINATION: the same about schedules, and about messages that were given up.
+client.py callbacks URL TOKEN DESTINATION HOOKS: the same about callbacks, which go to HOOKS.
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
 import json
@@ -75,7 +76,6 @@ def speak(base, token, origin):
     assert len({one.message_id for one in batch}) == 2, batch
 
     refused(lambda: client.message.publish(url=origin, retry_delay="1 +"), "Upstash-Retry-Delay")
-    refused(lambda: client.message.publish(url=origin, callback=origin), "is not built")
     refused(lambda: client.message.publish(url_group="group"), "is not built")
     refused(lambda: client.url_group.list(), "is not built")
     refused(lambda: client.log.list(), "is not built")
@@ -115,7 +115,9 @@ def speak_of_schedules(base, token, origin):
     refused(lambda: client.schedule.create(destination=origin, cron="every day"), "Upstash-Cron")
     refused(lambda: client.schedule.create(destination=origin, cron="CRON_TZ=Mars/Base 0 0 * * *"), "Upstash-Cron")
     refused(lambda: client.schedule.create(destination=origin, cron="0 0 * * *", delay="1h"), "Upstash-Delay")
-    refused(lambda: client.schedule.create(destination=origin, cron="0 0 * * *", callback=origin), "is not built")
+    told = client.schedule.create(destination=origin, cron="0 0 1 1 *", callback=f"{origin}/told", retries=7)
+    assert client.schedule.get(told).callback == f"{origin}/told" and client.schedule.get(told).retries == 7
+    client.schedule.delete(told)
     print(json.dumps({}))
 
 
@@ -145,10 +147,27 @@ def speak_of_failures(base, token, origin):
     print(json.dumps({"left": everything.messages[2].dlq_id}))
 
 
+def speak_of_callbacks(base, token, origin, hooks):
+    """ORIGIN fails, and HOOKS is told of it."""
+    client = QStash(token, base_url=base, retry=False)
+    sent = client.message.publish(
+        url=f"{origin}?a=1", body="asked", retries=1, retry_delay="1", headers={"X-Own": "1", "Authorization": "Basic eDp5"},
+        callback=f"{hooks}/each", failure_callback=f"{hooks}/end?b=1",
+        callback_headers={"X-Told": "yes", "Forward-X-More": "2", "Method": "PUT"},
+        failure_callback_headers={"Authorization": "Bearer hook"})
+    message = client.message.get(sent.message_id)
+    assert message.callback == f"{hooks}/each" and message.failure_callback == f"{hooks}/end?b=1", message
+    assert message.callback_headers == {"X-Told": ["yes"], "X-More": ["2"]}, message
+    assert "hook" not in str(message.failure_callback_headers), message
+    print(json.dumps({"sent": sent.message_id}))
+
+
 def verify(current, following, signature, url, body):
     Receiver(current, following).verify(signature=signature, body=body, url=url)
     print("verified")
 
 
-subjects = {"verify": verify, "schedules": speak_of_schedules, "failures": speak_of_failures}
+subjects = {
+    "verify": verify, "schedules": speak_of_schedules, "failures": speak_of_failures, "callbacks": speak_of_callbacks,
+}
 subjects[sys.argv[1]](*sys.argv[2:]) if sys.argv[1] in subjects else speak(*sys.argv[1:])

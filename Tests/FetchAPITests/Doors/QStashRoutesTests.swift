@@ -52,10 +52,20 @@ import Testing
         ("https://a.example/", ["Upstash-Queue-Name": "a/b"], "name of a queue"),
         ("https://a.example/", ["Upstash-Method": "CONNECT"], "/request/method"),
         ("https://a.example/", ["Upstash-Forward-Host": "b.example"], "headerForbidden"),
-        ("https://a.example/", ["Upstash-Callback": "https://b.example/"], "Upstash-Callback is not built"),
+        ("https://a.example/", ["Upstash-Callback": "ftp://b.example/"], "is not built"),
+        ("https://a.example/", ["Upstash-Callback-Retries": "1"], "need Upstash-Callback"),
         (
-            "https://a.example/", ["Upstash-Failure-Callback": "https://b.example/"],
-            "Upstash-Failure-Callback is not built"
+            "https://a.example/",
+            ["Upstash-Failure-Callback": "https://b.example/", "Upstash-Failure-Callback-Retries": "many"],
+            "Upstash-Failure-Callback-Retries must be a whole number"
+        ),
+        (
+            "https://a.example/", ["Upstash-Callback": "https://b.example/", "Upstash-Callback-Delay": "1h"],
+            "Upstash-Callback-Delay is not built"
+        ),
+        (
+            "https://a.example/", ["Upstash-Callback": "https://b.example/", "Upstash-Callback-Forward-Host": "x"],
+            "/callbacks/attempt/headers"
         ),
         ("https://a.example/", ["Upstash-Redact-Fields": "body"], "Upstash-Redact-Fields is not built"),
         ("https://a.example/", ["Upstash-Cron": "* * * * *"], "Upstash-Cron is for POST /v2/schedules"),

@@ -57,6 +57,8 @@ struct QStashMessage {
             JSONMember("configuration", try Self.configuration(fields)),
             JSONMember("labels", .object(labels)),
         ]
+        let callbacks = try Self.callbacks(fields, caller, schedule)
+        if !callbacks.isEmpty { job.append(JSONMember("callbacks", .object(callbacks))) }
         if let runAt = try Self.runAt(fields) { job.append(JSONMember("runAt", .string(runAt.description))) }
         if let flow = self.queue.map(Self.flow(ofQueue:)) ?? key.map(Self.flow(ofKey:)) {
             job.append(JSONMember("flow", .object([JSONMember("key", .string(flow))])))
@@ -126,30 +128,13 @@ struct QStashMessage {
     private static func request(
         _ url: String, _ fields: QStashFields, _ body: [UInt8], _ caller: String?, _ schedule: String?
     ) throws(Problem) -> JSONValue {
-        var headers: [JSONValue] = []
-        func add(_ name: String, _ value: String) {
-            headers.append(.object([JSONMember("name", .string(name)), JSONMember("value", .string(value))]))
-        }
-        for (name, value) in fields.forwarded { add(name, value) }
         let forwards = Set(fields.forwarded.map { $0.name.lowercased() })
-        if let type = fields.contentType, !forwards.contains("content-type") { add("Content-Type", type) }
-        if !forwards.contains("user-agent") { add("User-Agent", "Upstash-QStash") }
-        if let caller { add("Upstash-Caller-Ip", caller) }
-        if let schedule { add("Upstash-Schedule-Id", schedule) }
-        func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
-            .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
-        }
-        var request = [
-            JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
-            JSONMember("headers", .array(headers)),
-            JSONMember(
-                "attemptHeaders",
-                .array([
-                    made("Upstash-Message-Id", "job"), made("Upstash-Retried", "retries"),
-                    made("Upstash-Signature", "signature", [JSONMember("issuer", .string("Upstash"))]),
-                ])),
-            JSONMember("cachePolicy", .string("reloadIgnoringLocalCacheData")),
-        ]
+        var own: [(String, String)] = []
+        if let type = fields.contentType, !forwards.contains("content-type") { own.append(("Content-Type", type)) }
+        if let caller { own.append(("Upstash-Caller-Ip", caller)) }
+        if let schedule { own.append(("Upstash-Schedule-Id", schedule)) }
+        var request = try outline(url, fields, own)
+        request.append(JSONMember("cachePolicy", .string("reloadIgnoringLocalCacheData")))
         if !body.isEmpty {
             let hasType = fields.contentType != nil || forwards.contains("content-type")
             // A text has a type of its own where none is named, and QStash sends none.
@@ -161,10 +146,66 @@ struct QStashMessage {
         return .object(request)
     }
 
+    /// A request without its body.
+    private static func outline(
+        _ url: String, _ fields: QStashFields, _ own: [(String, String)]
+    ) throws(Problem) -> [JSONMember] {
+        let hasAgent = fields.forwarded.contains { $0.name.lowercased() == "user-agent" }
+        let headers =
+            fields.forwarded.map { ($0.name, $0.value) } + own
+            + (hasAgent ? [] : [("User-Agent", "Upstash-QStash")])
+        func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
+            .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
+        }
+        return [
+            JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
+            JSONMember(
+                "headers",
+                .array(
+                    headers.map { name, value in
+                        .object([JSONMember("name", .string(name)), JSONMember("value", .string(value))])
+                    })),
+            JSONMember(
+                "attemptHeaders",
+                .array([
+                    made("Upstash-Message-Id", "job"), made("Upstash-Retried", "retries"),
+                    made("Upstash-Signature", "signature", [JSONMember("issuer", .string("Upstash"))]),
+                ])),
+        ]
+    }
+
+    /// The messages that tell of its attempts, which have its retries where they have none of their own.
+    private static func callbacks(
+        _ fields: QStashFields, _ caller: String?, _ schedule: String?
+    ) throws -> [JSONMember] {
+        var told: [JSONMember] = []
+        if let caller { told.append(JSONMember("callerIP", .string(caller))) }
+        if let schedule { told.append(JSONMember("scheduleId", .string(schedule))) }
+        return try JobCallback.Occasion.allCases.compactMap { occasion in
+            guard let destination = fields[occasion.control] else { return nil }
+            let url = try Self.url(destination)
+            let own = fields.callbacks[occasion] ?? QStashFields([])
+            var labels = [JSONMember(QStashDoor.label, .string("message"))]
+            labels.append(JSONMember(QStashDoor.labelOfURL, .string(digest(url))))
+            if let caller { labels.append(JSONMember(QStashDoor.labelOfCaller, .string(caller))) }
+            var callback = try outline(url, own, [])
+            callback.append(JSONMember("content", .object(told)))
+            callback.append(JSONMember("retry", .object(try retry(own, of: fields))))
+            if let timeout = try own.duration("timeout") {
+                callback.append(JSONMember("timeoutIntervalForRequest", .number(JSONNumber(timeout.seconds))))
+            }
+            callback.append(JSONMember("labels", .object(labels)))
+            return JSONMember(occasion.rawValue, .object(callback))
+        }
+    }
+
     // MARK: How it is delivered
 
-    private static func configuration(_ fields: QStashFields) throws -> JSONValue {
-        let retries = try fields.integer("retries", in: 0...maximumRetries) ?? standardRetries
+    /// - Parameter message: Whose callback it is; nil for a message.
+    private static func retry(_ fields: QStashFields, of message: QStashFields? = nil) throws -> [JSONMember] {
+        let retries =
+            try fields.integer("retries", in: 0...maximumRetries)
+            ?? message?.integer("retries", in: 0...maximumRetries) ?? standardRetries
         var retry = [
             JSONMember("maximumAttempts", .number(JSONNumber(Int64(retries + 1)))),
             JSONMember("statuses", .array([.string("!2xx")])), JSONMember("replayUnsafe", .bool(true)),
@@ -176,13 +217,18 @@ struct QStashMessage {
                     JSONMember("field", .string("Upstash-NonRetryable-Error")),
                 ])),
         ]
-        retry.append(JSONMember("backoff", .object(try backoff(fields))))
+        let saying = fields["retry-delay"] == nil ? message ?? fields : fields
+        retry.append(JSONMember("backoff", .object(try backoff(saying))))
+        return retry
+    }
+
+    private static func configuration(_ fields: QStashFields) throws -> JSONValue {
         var configuration = [
             JSONMember("redirects", .object([JSONMember("policy", .string("return"))])),
             JSONMember("cookies", .object([JSONMember("jar", .string("none"))])),
             JSONMember("authentication", .object([JSONMember("methods", .array([]))])),
             JSONMember("cache", .object([JSONMember("storagePolicy", .string("notAllowed"))])),
-            JSONMember("retry", .object(retry)),
+            JSONMember("retry", .object(try retry(fields))),
         ]
         // All attempts together may take as long as their waits do, which is longer than jobs have by default.
         var timeouts = [JSONMember("timeoutIntervalForResource", .number(JSONNumber(longestLife)))]
@@ -336,6 +382,13 @@ extension QStashMessage {
         writer.member("method", spec.request.method.rawValue)
         writer.member("header", object: { write(spec.request, &$0) })
         write(spec.request.body, &writer)
+        for callback in spec.callbacks {
+            let (name, request) = (callback.occasion.member, callback.job.request)
+            writer.member(name, "\(request.url)")
+            if request.headers.contains(where: isForwarded) {
+                writer.member("\(name)Header", object: { write(request, &$0) })
+            }
+        }
         writer.member("retryDelayExpression", retryDelay(spec.configuration.retry.backoff))
         writer.member("callerIP", label(QStashDoor.labelOfCaller, of: spec))
         writer.member("queueName", label(QStashDoor.labelOfQueue, of: spec))
@@ -347,21 +400,13 @@ extension QStashMessage {
     /// Fields that the service adds.
     private static let ownFields: Set = ["upstash-caller-ip", "upstash-schedule-id"]
 
+    private static func isForwarded(_ field: HTTPField) -> Bool {
+        !ownFields.contains(field.name.canonicalName) && !(field.name == .userAgent && field.value == "Upstash-QStash")
+    }
+
     /// The fields that its client forwards, each with the list of its values.
     private static func write(_ request: JobRequest, _ writer: inout JSONWriter) {
-        var values: [(name: String, values: [String])] = []
-        for field in request.headers where !ownFields.contains(field.name.canonicalName) {
-            let name = QStashFields.canonical(field.name.rawName)
-            if name == "User-Agent", field.value == "Upstash-QStash" { continue }
-            if let index = values.firstIndex(where: { $0.name == name }) {
-                values[index].values.append(field.value)
-            } else {
-                values.append((name, [field.value]))
-            }
-        }
-        for (name, values) in values {
-            writer.member(name, array: { writer in values.forEach { writer.value($0) } })
-        }
+        writer.grouped(request.headers.filter(isForwarded).map { ($0.name.rawName, $0.value) })
     }
 
     private static func write(_ body: JobBody?, _ writer: inout JSONWriter) {
@@ -373,7 +418,27 @@ extension QStashMessage {
             } else {
                 writer.member("bodyBase64", Data(bytes).base64EncodedString())
             }
+        case .json(let value): writer.member("body", value.json)
         default: break
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Members for header fields, each with the list of its values.
+    mutating func grouped(_ fields: [(name: String, value: String)]) {
+        for (name, values) in HTTPField.grouped(fields) {
+            member(name, array: { writer in values.forEach { writer.value($0) } })
+        }
+    }
+}
+
+extension JobCallback.Occasion {
+    /// What a message shows its URL as.
+    fileprivate var member: String {
+        switch self {
+        case .attempt: "callback"
+        case .failure: "failureCallback"
         }
     }
 }
