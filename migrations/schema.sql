@@ -2199,6 +2199,19 @@ COMMENT ON TABLE public.unique_keys IS 'The job that others with the same unique
 
 COMMENT ON COLUMN public.unique_keys.expires_at IS 'When the window of the job is over: the next one takes its place';
 
+CREATE TABLE public.url_group_endpoints (
+    tenant_id bigint NOT NULL,
+    group_name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL COLLATE pg_catalog."C",
+    name text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE public.url_group_endpoints IS 'The URLs of URL groups: a group is there as long as it has one. A message to it goes to each';
+
+COMMENT ON COLUMN public.url_group_endpoints.name IS 'What the tenant calls it; null: nothing';
+
 CREATE TABLE public.volumes (
     number bigint NOT NULL,
     left_at timestamp with time zone NOT NULL
@@ -2498,6 +2511,9 @@ ALTER TABLE ONLY public.traffic
 
 ALTER TABLE ONLY public.unique_keys
     ADD CONSTRAINT unique_keys_pkey PRIMARY KEY (tenant_id, key);
+
+ALTER TABLE ONLY public.url_group_endpoints
+    ADD CONSTRAINT url_group_endpoints_pkey PRIMARY KEY (tenant_id, group_name, url);
 
 ALTER TABLE ONLY public.volumes
     ADD CONSTRAINT volumes_pkey PRIMARY KEY (number);
@@ -2995,6 +3011,8 @@ CREATE POLICY of_all ON public.traffic TO fetchd_service, fetchd_reader USING (t
 
 CREATE POLICY of_all ON public.unique_keys TO fetchd_service, fetchd_reader USING (true);
 
+CREATE POLICY of_all ON public.url_group_endpoints TO fetchd_service, fetchd_reader USING (true);
+
 CREATE POLICY of_all ON public.webhook_attempts TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.webhook_deliveries TO fetchd_service, fetchd_reader USING (true);
@@ -3075,6 +3093,8 @@ CREATE POLICY of_tenant ON public.traffic TO fetchd_tenant USING ((tenant_id = (
 
 CREATE POLICY of_tenant ON public.unique_keys TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.url_group_endpoints TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.webhook_attempts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.webhook_deliveries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
@@ -3106,6 +3126,8 @@ ALTER TABLE public.tenants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.traffic ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.unique_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.url_group_endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.webhook_attempts ENABLE ROW LEVEL SECURITY;
 

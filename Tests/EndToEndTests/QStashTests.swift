@@ -121,6 +121,29 @@ import Testing
         #expect(play.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["1", "1", "2", "3", "4"])
     }
 
+    // MARK: URL groups
+
+    @Test func `the client of PyPI makes, changes and removes URL groups, and a message goes to each URL`() async throws {
+        let rig = try SharedService.current
+        let key = try await rig.place.key(tenant: "qstash-groups")
+        let service = rig.service.speaking(with: key)
+        let play = rig.stage.play(answer())
+        let client = try await run("groups", service.base, key, String(play.url().dropLast()))
+        try #require(client.status == 0, "\(client.errors)")
+        let told = try #require(try JSONSerialization.jsonObject(with: Data(client.output.utf8)) as? [String: Any])
+        for id in member(told, "sent", as: [String].self) ?? [] {
+            #expect(member(try await service.end(of: id), "state") == "succeeded")
+        }
+        let sent = play.requests.filter { !$0.values("x-own").isEmpty }
+        #expect(sent.count == 2 && sent.allSatisfy { $0.values("upstash-topic-name") == ["both"] })
+        #expect(Set(sent.map { $0.line.split(separator: " ")[1].split(separator: "/").last }) == ["first", "second?a=1"])
+        // Another tenant has no such group.
+        #expect(try await rig.service.request(.get, "/v2/topics/kept").status == 404)
+        #expect(try await rig.service.request(.post, "/v2/publish/kept", body: "x").status == 404)
+        #expect(try await rig.service.request(.delete, "/v2/topics/kept").status == 200)
+        #expect(try await service.request(.get, "/v2/topics/kept").status == 200)
+    }
+
     // MARK: Schedules
 
     @Test func `the client of PyPI makes, changes, holds and removes schedules`() async throws {

@@ -3,7 +3,8 @@
 DESTINATION is an origin that answers 200 below /ok, and records what it gets. Prints a JSON object with what there is
 to look up, and ends with a traceback when the client is answered in a way that it does not take.
 
-client.py schedules|failures URL TOKEN DESTINATION: the same about schedules, and about messages that were given up.
+client.py schedules|failures|groups URL TOKEN DESTINATION: the same about schedules, about messages that were given up, and
+about URL groups.
 client.py callbacks URL TOKEN DESTINATION HOOKS: the same about callbacks, which go to HOOKS.
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
@@ -76,8 +77,7 @@ def speak(base, token, origin):
     assert len({one.message_id for one in batch}) == 2, batch
 
     refused(lambda: client.message.publish(url=origin, retry_delay="1 +"), "Upstash-Retry-Delay")
-    refused(lambda: client.message.publish(url_group="group"), "is not built")
-    refused(lambda: client.url_group.list(), "is not built")
+    refused(lambda: client.message.publish(url_group="group"), "no URL group")
     refused(lambda: client.log.list(), "is not built")
     refused(lambda: client.message.get("job_01jd3v8m5qf0t8n4r6w2y9bcde"), "no message")
 
@@ -142,7 +142,7 @@ def speak_of_failures(base, token, origin):
     client.dlq.delete(first.dlq_id)
     refused(lambda: client.dlq.get(first.dlq_id), "given up")
     refused(lambda: client.dlq.delete(first.dlq_id), "given up")
-    refused(lambda: client.dlq.list(filter={"url_group": "group"}), "is not built")
+    assert client.dlq.list(filter={"url_group": "group"}).messages == []
     assert client.dlq.delete_many([everything.messages[1].dlq_id, first.dlq_id, "nonsense"]) == 1
     print(json.dumps({"left": everything.messages[2].dlq_id}))
 
@@ -162,6 +162,39 @@ def speak_of_callbacks(base, token, origin, hooks):
     print(json.dumps({"sent": sent.message_id}))
 
 
+def speak_of_groups(base, token, origin):
+    client = QStash(token, base_url=base, retry=False)
+    first, second = f"{origin}/ok/first", f"{origin}/ok/second?a=1"
+    client.url_group.upsert_endpoints("both", [{"url": first, "name": "one"}, {"url": second}])
+    client.url_group.upsert_endpoints("both", [{"url": second, "name": "two"}])
+    client.url_group.upsert_endpoints("alone", [{"url": f"{origin}/old", "name": "it"}])
+    client.url_group.upsert_endpoints("alone", [{"url": f"{origin}/ok/new", "name": "it"}])
+    group = client.url_group.get("both")
+    assert {one.url: one.name for one in group.endpoints} == {first: "one", second: "two"}, group
+    assert 0 < group.created_at <= group.updated_at, group
+    assert [one.name for one in client.url_group.list()] == ["alone", "both"], client.url_group.list()
+    assert [one.url for one in client.url_group.get("alone").endpoints] == [f"{origin}/ok/new"]
+
+    sent = client.message.publish_json(url_group="both", body={"a": 1}, headers={"X-Own": "1"})
+    assert {one.url for one in sent} == {first, second} and len({one.message_id for one in sent}) == 2, sent
+    message = client.message.get(sent[0].message_id)
+    assert message.url_group == "both" and message.endpoint in ("one", "two"), message
+    queued = client.message.enqueue(queue="q", url_group="both", body="x")
+    assert len(queued) == 2, queued
+    batch = client.message.batch_json([{"url_group": "alone", "body": 1}, {"url": first, "body": 2}])
+    assert batch[0][0].url == f"{origin}/ok/new" and batch[1].message_id, batch
+
+    client.url_group.remove_endpoints("both", [{"name": "one"}])
+    assert [one.name for one in client.url_group.get("both").endpoints] == ["two"]
+    client.url_group.remove_endpoints("both", [{"url": second}])
+    refused(lambda: client.url_group.get("both"), "no URL group")
+    client.url_group.delete("alone")
+    client.url_group.delete("alone")
+    assert client.url_group.list() == []
+    client.url_group.upsert_endpoints("kept", [{"url": first}])
+    print(json.dumps({"sent": [one.message_id for one in sent]}))
+
+
 def verify(current, following, signature, url, body):
     Receiver(current, following).verify(signature=signature, body=body, url=url)
     print("verified")
@@ -169,5 +202,6 @@ def verify(current, following, signature, url, body):
 
 subjects = {
     "verify": verify, "schedules": speak_of_schedules, "failures": speak_of_failures, "callbacks": speak_of_callbacks,
+    "groups": speak_of_groups,
 }
 subjects[sys.argv[1]](*sys.argv[2:]) if sys.argv[1] in subjects else speak(*sys.argv[1:])

@@ -54,7 +54,7 @@ struct Access: Sendable, Equatable {
                 "GET /v1/questions", "GET /v1/questions/{id}", "GET /v1/groups", "GET /v1/groups/{id}", "GET /v1/hosts",
                 "GET /v1/hosts/{host}", "GET /v1/flows", "GET /v1/flows/{key}", "GET /v1/queue", "GET /v1/stats",
                 "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
-                "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq",
+                "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq", "GET /v2/topics", "GET /v2/topics/{name}",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),
@@ -87,6 +87,7 @@ struct Access: Sendable, Equatable {
             .writeJobs, .tenant,
             [
                 "DELETE /v1/blobs/{id}", "POST /v1/groups", "DELETE /v1/groups/{id}", "POST /v1/groups/{id}/close",
+                "DELETE /v2/topics/{name}", "POST /v2/topics/{name}/endpoints", "DELETE /v2/topics/{name}/endpoints",
             ]
         ),
         (.questions, .jobAndTarget, ["POST /v1/jobs/{id}/questions/{question}"]),

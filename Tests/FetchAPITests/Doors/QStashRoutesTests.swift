@@ -52,7 +52,8 @@ import Testing
         ("https://a.example/", ["Upstash-Queue-Name": "a/b"], "name of a queue"),
         ("https://a.example/", ["Upstash-Method": "CONNECT"], "/request/method"),
         ("https://a.example/", ["Upstash-Forward-Host": "b.example"], "headerForbidden"),
-        ("https://a.example/", ["Upstash-Callback": "ftp://b.example/"], "is not built"),
+        ("https://a.example/", ["Upstash-Callback": "ftp://b.example/"], "the name of a URL group"),
+        ("https://a.example/", ["Upstash-Callback": "group"], "A callback to a URL group is not built"),
         ("https://a.example/", ["Upstash-Callback-Retries": "1"], "need Upstash-Callback"),
         (
             "https://a.example/",
@@ -69,8 +70,8 @@ import Testing
         ),
         ("https://a.example/", ["Upstash-Redact-Fields": "body"], "Upstash-Redact-Fields is not built"),
         ("https://a.example/", ["Upstash-Cron": "* * * * *"], "Upstash-Cron is for POST /v2/schedules"),
-        ("group", [:], "a URL group) is not built"), ("api/llm", [:], "is not mapped"),
-        ("ftp://a.example/", [:], "is not built"), ("https://a.example:99999/", [:], "/request/url"),
+        ("api/llm", [:], "is not mapped"),
+        ("ftp://a.example/", [:], "the name of a URL group"), ("https://a.example:99999/", [:], "/request/url"),
         ("https://user@/", [:], "/request/url"),
     ])
     func `what breaks a rule or is not built is refused by an error that says so, and nothing is stored`(
@@ -89,7 +90,57 @@ import Testing
         }
     }
 
-    @Test(arguments: ["topics", "topics/a/endpoints", "logs", "events", "flowControl/k"])
+    @Test func `a message to a URL group goes to each of its URLs, and to none when one refuses it`() async throws {
+        try await TestServer().test { call in
+            let missing = try await call(.post, "/v2/publish/pair", body: "x")
+            #expect(missing.status == .notFound, "\(missing.text)")
+            let two = #"{"endpoints": [{"url": "https://a.example/", "name": "first"}, {"url": "https://b.example/"}]}"#
+            #expect(try await call(.post, "/v2/topics/pair/endpoints", body: two).status == .ok)
+            let uri = "/v2/publish/pair?upstash-delay=1h&upstash-deduplication-id=d&upstash-callback=https://c.example/"
+            let answer = try await call(.post, uri, body: "x")
+            #expect(answer.status == .created && answer.json?.count == 2, "\(answer.text)")
+            let again = try await call(.post, uri, body: "x")
+            #expect(again.status == .accepted, "\(again.text)")
+            #expect(again.json?[0]?["messageId"]?.string == answer.json?[0]?["messageId"]?.string)
+            let id = try #require(answer.json?[0]?["messageId"]?.string)
+            let message = try await call(.get, "/v2/messages/\(id)").json
+            #expect(message?["url"]?.string == "https://a.example/" && message?["topicName"]?.string == "pair")
+            #expect(message?["endpointName"]?.string == "first" && message?["header"]?["Upstash-Topic-Name"] == nil)
+            let job = try await call(.get, "/v1/jobs/\(id)").json
+            #expect(job?["callbacks"]?["attempt"]?["content"]?["topicName"]?.string == "pair")
+            let batch = #"[{"destination": "https://d.example/", "body": "x"}, {"destination": "pair", "body": "x"}]"#
+            let answers = try await call(.post, "/v2/batch", body: batch).json
+            #expect(answers?.count == 2 && answers?[1]?.count == 2 && answers?[1]?[1]?["url"]?.string == "https://b.example/")
+            let refused = try await call(.post, "/v2/publish/pair?upstash-forward-host=x", body: "x")
+            #expect(refused.status == .badRequest, "\(refused.text)")
+            #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 5)
+            let found = try await call(.delete, "/v2/messages", body: #"{"topicName": "pair"}"#)
+            #expect(found.json?["cancelled"]?.integer == 4, "\(found.text)")
+            let cron = try fields(["Upstash-Cron": "* * * * *"])
+            let schedule = try await call(.post, "/v2/schedules/pair", headers: cron, body: "x")
+            #expect(schedule.status == .badRequest && schedule.text.contains("A schedule to a URL group is not built"))
+        }
+    }
+
+    @Test(arguments: [
+        ("[]", "must be an object"), ("{}", "/endpoints"), (#"{"endpoints": [{}]}"#, "/endpoints/0/url"),
+        (#"{"endpoints": [{"url": "ftp://a.example/"}]}"#, "/endpoints/0/url"),
+        (#"{"endpoints": [{"url": "https://u:p@a.example/"}]}"#, "/endpoints/0/url"),
+        (#"{"endpoints": [{"url": "https://a.example/", "weight": 1}]}"#, "/endpoints/0/weight"),
+    ])
+    func `endpoints that are none are refused, and so is a name that is none`(
+        _ body: String, _ words: String
+    ) async throws {
+        try await TestServer().test { call in
+            let answer = try await call(.post, "/v2/topics/g/endpoints", body: body)
+            #expect(answer.status == .badRequest && answer.text.contains(words), "\(answer.text)")
+            let name = try await call(.post, "/v2/topics/a%20b/endpoints", body: #"{"endpoints": []}"#)
+            #expect(name.status == .badRequest, "\(name.text)")
+            #expect(try await call(.get, "/v2/topics").text == "[]")
+        }
+    }
+
+    @Test(arguments: ["logs", "events", "flowControl/k"])
     func `a part of QStash that is not built says so`(_ path: String) async throws {
         try await TestServer().test { call in
             let answer = try await call(.get, "/v2/\(path)")

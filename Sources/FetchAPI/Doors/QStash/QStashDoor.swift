@@ -12,6 +12,8 @@ enum QStashDoor {
     static let label = "qstash"
     static let labelOfQueue = "qstash.queue"
     static let labelOfKey = "qstash.key"
+    static let labelOfGroup = "qstash.topic"
+    static let labelOfEndpoint = "qstash.endpoint"
     static let labelOfURL = "qstash.url"
     static let labelOfCaller = "qstash.caller"
     static let labelOfSchedule = "qstash.schedule"
@@ -22,7 +24,7 @@ enum QStashDoor {
 
     /// What QStash has and this door has not.
     private static let missing: Set = [
-        "topics", "logs", "events", "flowControl", "globalParallelism", "stats",
+        "logs", "events", "flowControl", "globalParallelism", "stats",
     ]
 
     /// The problem of a path that nothing is at.
