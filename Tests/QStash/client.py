@@ -71,6 +71,17 @@ def speak(base, token, origin):
     assert message.headers["X-Own"] == ["1"] and message.headers["Content-Type"] == ["application/json"], message
     assert message.label == "first" and message.flow_control.key == "k", message
 
+    client.flow_control.pause("k")
+    flow = client.flow_control.get("k")
+    assert (flow.key, flow.parallelism_max, flow.rate_max, flow.rate_period, flow.is_paused) == ("k", 3, 100, 60, True), flow
+    client.flow_control.resume("k")
+    assert not client.flow_control.get("k").is_paused
+    refused(lambda: client.flow_control.pin("k", {"rate": 1}), "is not built")
+    refused(lambda: client.flow_control.unpin("k", {"rate": True}), "is not built")
+    refused(lambda: client.flow_control.reset_rate("k"), "is not built")
+    refused(lambda: client.flow_control.get("other"), "No message has set limits")
+    assert client.flow_control.get_global_parallelism().parallelism_count >= 0
+
     batch = client.message.batch_json([
         {"url": f"{origin}/ok/batch", "body": 1}, {"url": f"{origin}/ok/batch", "body": 2, "queue": "fresh"},
     ])

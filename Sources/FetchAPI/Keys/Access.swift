@@ -55,6 +55,7 @@ struct Access: Sendable, Equatable {
                 "GET /v1/hosts/{host}", "GET /v1/flows", "GET /v1/flows/{key}", "GET /v1/queue", "GET /v1/stats",
                 "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
                 "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq", "GET /v2/topics", "GET /v2/topics/{name}",
+                "GET /v2/flowControl", "GET /v2/flowControl/{key}", "GET /v2/globalParallelism",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),
@@ -101,6 +102,7 @@ struct Access: Sendable, Equatable {
                 "POST /v1/flows/{key}/drain", "POST /v1/flows/{key}/skip", "POST /v1/queue/pause",
                 "POST /v1/queue/resume", "POST /v1/queue/drain", "POST /v2/queues", "DELETE /v2/queues/{queue}",
                 "POST /v2/queues/{queue}/pause", "POST /v2/queues/{queue}/resume",
+                "POST /v2/flowControl/{key}/pause", "POST /v2/flowControl/{key}/resume",
             ]
         ),
         (

@@ -140,7 +140,31 @@ import Testing
         }
     }
 
-    @Test(arguments: ["logs", "events", "flowControl/k"])
+    @Test func `a flow control key is what messages have set, and can be paused`() async throws {
+        try await TestServer().test { call in
+            #expect(try await call(.get, "/v2/flowControl/k").status == .notFound)
+            #expect(try await call(.post, "/v2/flowControl/k/pause").status == .notFound)
+            let flow = try fields(["Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": "rate=5, period=1m"])
+            #expect(try await call(.post, "/v2/publish/https://a.example/", headers: flow, body: "x").status == .created)
+            #expect(try await call(.post, "/v2/flowControl/k/pause").status == .ok)
+            let key = try await call(.get, "/v2/flowControl/k").json
+            #expect(key?["flowControlKey"]?.string == "k" && key?["rateMax"]?.integer == 5)
+            #expect(key?["ratePeriod"]?.integer == 60 && key?["parallelismMax"]?.integer == 0)
+            #expect(key?["isPaused"]?.bool == true && key?["isPinnedRate"]?.bool == false)
+            #expect(try await call(.post, "/v2/flowControl/k/resume").status == .ok)
+            let all = try await call(.get, "/v2/flowControl").json
+            #expect(all?.count == 1 && all?[0]?["isPaused"]?.bool == false)
+            for action in ["pin", "unpin", "resetRate"] {
+                let refused = try await call(.post, "/v2/flowControl/k/\(action)")
+                #expect(refused.status == .badRequest && refused.text.contains("is not built"), "\(refused.text)")
+            }
+            let long = String(repeating: "k", count: 300)
+            #expect(try await call(.get, "/v2/flowControl/\(long)").status == .badRequest)
+            #expect(try await call(.get, "/v2/globalParallelism").json?["parallelismMax"]?.integer == 0)
+        }
+    }
+
+    @Test(arguments: ["logs", "events"])
     func `a part of QStash that is not built says so`(_ path: String) async throws {
         try await TestServer().test { call in
             let answer = try await call(.get, "/v2/\(path)")

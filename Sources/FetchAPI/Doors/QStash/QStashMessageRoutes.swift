@@ -57,9 +57,7 @@ struct QStashMessageRoutes: Sendable {
         guard !targets.isGroup else {
             var writer = JSONWriter()
             writer.array { writer in Self.write(answers, to: targets.all, &writer) }
-            var response = Response.json(writer.bytes)
-            response.status = status
-            return response
+            return .json(writer.bytes, status: status)
         }
         guard let answer = answers.first else { throw Problem(.internalError) }
         return .json(status: status) { answer.write(&$0) }
