@@ -327,6 +327,7 @@ package struct Server: Service {
         let qstash = [
             door.routes, QStashQueueRoutes(queues: door.queues).routes, QStashKeyRoutes(keys: ports.signingKeys).routes,
             messageSchedules.routes, failedMessages.routes, QStashGroupRoutes(groups: ports.urlGroups).routes,
+            QStashLogRoutes(jobs: ports.jobs).routes,
             QStashFlowRoutes(limiters: ports.limiters, tenantLimits: ports.tenantLimits).routes,
         ]
         return jobs.routes + batch.routes + qstash.flatMap(\.self)

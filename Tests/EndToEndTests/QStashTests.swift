@@ -123,7 +123,8 @@ import Testing
 
     // MARK: URL groups
 
-    @Test func `the client of PyPI makes, changes and removes URL groups, and a message goes to each URL`() async throws {
+    @Test func `the client of PyPI makes, changes and removes URL groups, and a message goes to each URL`() async throws
+    {
         let rig = try SharedService.current
         let key = try await rig.place.key(tenant: "qstash-groups")
         let service = rig.service.speaking(with: key)
@@ -136,7 +137,8 @@ import Testing
         }
         let sent = play.requests.filter { !$0.values("x-own").isEmpty }
         #expect(sent.count == 2 && sent.allSatisfy { $0.values("upstash-topic-name") == ["both"] })
-        #expect(Set(sent.map { $0.line.split(separator: " ")[1].split(separator: "/").last }) == ["first", "second?a=1"])
+        #expect(
+            Set(sent.map { $0.line.split(separator: " ")[1].split(separator: "/").last }) == ["first", "second?a=1"])
         // Another tenant has no such group.
         #expect(try await rig.service.request(.get, "/v2/topics/kept").status == 404)
         #expect(try await rig.service.request(.post, "/v2/publish/kept", body: "x").status == 404)
@@ -257,6 +259,14 @@ import Testing
         let end = try #require(ends.first)
         #expect(end.request.line.hasPrefix("POST ") && end.request.values("authorization") == ["Bearer hook"])
         #expect(member(end.json, "dlqId") == sent)
+        let log = try await service.request(.get, "/v2/logs?messageId=\(sent)")
+        let entries = member(log.json, "logs", as: [[String: Any]].self) ?? []
+        #expect(
+            entries.compactMap { member($0, "state", as: String.self) }
+                == ["FAILED", "ERROR", "ACTIVE", "RETRY", "ERROR", "ACTIVE", "CREATED"], "\(log.text)")
+        #expect(entries.map { member($0, "responseStatus", as: Int.self) } == [500, 500, nil, nil, 500, nil, nil])
+        let theirs = try await rig.service.request(.get, "/v2/logs?messageId=\(sent)")
+        #expect(member(theirs.json, "logs", as: [[String: Any]].self)?.isEmpty == true, "\(theirs.text)")
         // Another tenant finds none of them.
         let stranger = try await rig.service.request(.get, "/v1/jobs?label=callbackOf:\(sent)")
         #expect(member(stranger.json, "data", as: [[String: Any]].self)?.isEmpty == true, "\(stranger.text)")

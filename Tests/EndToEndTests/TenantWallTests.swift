@@ -124,7 +124,10 @@ import Yams
                 else { continue }
                 let kind = String(path.prefix { $0 != "{" }.dropLast())
                 // These are named by what tenants call them: the other one has its own.
-                let name = ["/v1/hosts": "127.0.0.1", "/v1/flows": "f", "/v2/queues": "q", "/v2/topics": "g", "/v2/flowControl": "f"][kind]
+                let name = [
+                    "/v1/hosts": "127.0.0.1", "/v1/flows": "f", "/v2/queues": "q", "/v2/topics": "g",
+                    "/v2/flowControl": "f",
+                ][kind]
                 let isName = name != nil
                 let id = try #require(name ?? ids[kind], "no object of \(kind)")
                 let place = path.replacing(/\{(id|host|key|queue|name)\}/, with: id)

@@ -8,10 +8,12 @@ about URL groups.
 client.py callbacks URL TOKEN DESTINATION HOOKS: the same about callbacks, which go to HOOKS.
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
+import contextlib
 import json
 import sys
 
 from qstash import QStash, Receiver
+from qstash.log import LogState
 from qstash.errors import QStashError
 
 
@@ -89,7 +91,16 @@ def speak(base, token, origin):
 
     refused(lambda: client.message.publish(url=origin, retry_delay="1 +"), "Upstash-Retry-Delay")
     refused(lambda: client.message.publish(url_group="group"), "no URL group")
-    refused(lambda: client.log.list(), "is not built")
+    # The client prints what it is answered.
+    with contextlib.redirect_stdout(sys.stderr):
+        logs = client.log.list(filter={"state": LogState.CREATED, "url": f"{origin}/plain"})
+        assert [one.message_id for one in logs.logs] == [plain.message_id] and logs.cursor is None, logs
+        assert logs.logs[0].retry_delay_expression == "1000 * pow(2, retried)" and logs.logs[0].method == "PUT", logs
+        assert client.log.list(filter={"state": LogState.CANCELED, "message_id": plain.message_id}).logs, plain
+        first = client.log.list(count=2)
+        rest = client.log.list(count=1000, cursor=first.cursor)
+        assert len(first.logs) == 2 and rest.logs and rest.cursor is None, (first, rest)
+        refused(lambda: client.log.list(count=1001), "count")
     refused(lambda: client.message.get("job_01jd3v8m5qf0t8n4r6w2y9bcde"), "no message")
 
     rotated = client.signing_key.rotate()

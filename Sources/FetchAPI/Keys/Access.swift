@@ -56,6 +56,7 @@ struct Access: Sendable, Equatable {
                 "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
                 "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq", "GET /v2/topics", "GET /v2/topics/{name}",
                 "GET /v2/flowControl", "GET /v2/flowControl/{key}", "GET /v2/globalParallelism",
+                "GET /v2/logs", "GET /v2/events",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),

@@ -110,7 +110,9 @@ import Testing
             #expect(job?["callbacks"]?["attempt"]?["content"]?["topicName"]?.string == "pair")
             let batch = #"[{"destination": "https://d.example/", "body": "x"}, {"destination": "pair", "body": "x"}]"#
             let answers = try await call(.post, "/v2/batch", body: batch).json
-            #expect(answers?.count == 2 && answers?[1]?.count == 2 && answers?[1]?[1]?["url"]?.string == "https://b.example/")
+            #expect(
+                answers?.count == 2 && answers?[1]?.count == 2
+                    && answers?[1]?[1]?["url"]?.string == "https://b.example/")
             let refused = try await call(.post, "/v2/publish/pair?upstash-forward-host=x", body: "x")
             #expect(refused.status == .badRequest, "\(refused.text)")
             #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 5)
@@ -145,7 +147,8 @@ import Testing
             #expect(try await call(.get, "/v2/flowControl/k").status == .notFound)
             #expect(try await call(.post, "/v2/flowControl/k/pause").status == .notFound)
             let flow = try fields(["Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": "rate=5, period=1m"])
-            #expect(try await call(.post, "/v2/publish/https://a.example/", headers: flow, body: "x").status == .created)
+            #expect(
+                try await call(.post, "/v2/publish/https://a.example/", headers: flow, body: "x").status == .created)
             #expect(try await call(.post, "/v2/flowControl/k/pause").status == .ok)
             let key = try await call(.get, "/v2/flowControl/k").json
             #expect(key?["flowControlKey"]?.string == "k" && key?["rateMax"]?.integer == 5)
@@ -164,7 +167,54 @@ import Testing
         }
     }
 
-    @Test(arguments: ["logs", "events"])
+    @Test func `logs tell the newest message first, page by page, and nothing of jobs that are no messages`()
+        async throws
+    {
+        let server = try await TestServer()
+        _ = try await server.queueJob()
+        try await server.test { call in
+            var ids: [String] = []
+            for number in 1...3 {
+                let uri = "/v2/publish/https://a.example/\(number)?upstash-delay=1h&upstash-label=l\(number)"
+                ids.append(try #require(try await call(.post, uri, body: "x").json?["messageId"]?.string))
+            }
+            #expect(try await call(.delete, "/v2/messages/\(ids[1])").status == .accepted)
+            func entries(_ query: String, _ name: String = "logs") async throws -> [String] {
+                let answer = try await call(.get, "/v2/\(name)?\(query)").json
+                return (0..<(answer?[name]?.count ?? 0)).map { index in
+                    let entry = answer?[name]?[index]
+                    let place = ids.firstIndex(of: entry?["messageId"]?.string ?? "").map { "\($0)" } ?? "?"
+                    return "\(place) \(entry?["state"]?.string ?? "?")"
+                }
+            }
+            let all = ["2 CREATED", "1 CANCELED", "1 CREATED", "0 CREATED"]
+            #expect(try await entries("") == all)
+            #expect(try await entries("", "events") == all)
+            #expect(try await entries("state=CREATED") == ["2 CREATED", "1 CREATED", "0 CREATED"])
+            #expect(try await entries("label=l2") == ["1 CANCELED", "1 CREATED"])
+            #expect(try await entries("url=https://a.example/1") == ["0 CREATED"])
+            #expect(try await entries("messageIds=\(ids[0]),\(ids[2]),nonsense") == ["2 CREATED", "0 CREATED"])
+            #expect(try await entries("toDate=1") == [])
+            #expect(try await entries("fromDate=1") == all)
+            for count in 1...4 {
+                var (found, cursor) = ([String](), "")
+                repeat {
+                    let query = "count=\(count)&cursor=\(cursor)"
+                    found += try await entries(query)
+                    cursor = try await call(.get, "/v2/logs?\(query)").json?["cursor"]?.string ?? ""
+                } while !cursor.isEmpty
+                #expect(found == all, "\(count)")
+            }
+            for query in [
+                "count=0", "count=1001", "cursor=x", "cursor=\(ids[0])", "state=GONE", "fromDate=-1", "colour=red",
+                "messageIds=" + Array(repeating: "a", count: 101).joined(separator: ","),
+            ] {
+                #expect(try await call(.get, "/v2/logs?\(query)").status == .badRequest, "\(query)")
+            }
+        }
+    }
+
+    @Test(arguments: ["stats"])
     func `a part of QStash that is not built says so`(_ path: String) async throws {
         try await TestServer().test { call in
             let answer = try await call(.get, "/v2/\(path)")

@@ -23,7 +23,7 @@ enum QStashDoor {
     static func serves(_ path: String) -> Bool { path.hasPrefix("/v2/") }
 
     /// What QStash has and this door has not.
-    private static let missing: Set = ["logs", "events", "stats"]
+    private static let missing: Set = ["stats"]
 
     /// What cannot be done to a flow control key.
     private static let missingOfFlows: Set = ["pin", "unpin", "resetRate"]

@@ -367,9 +367,14 @@ extension QStashMessage {
         (spec.configuration.retry.maximumAttempts ?? standardRetries + 1) - 1
     }
 
+    /// The labels of its client.
+    static func labels(of spec: JobSpec) -> [String] {
+        spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
+    }
+
     /// What a message and a schedule have in common.
     static func writeContent(of spec: JobSpec, _ writer: inout JSONWriter) {
-        let labels = spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
+        let labels = labels(of: spec)
         writer.member("method", spec.request.method.rawValue)
         writer.member("header", object: { write(spec.request, &$0) })
         write(spec.request.body, &writer)
@@ -428,7 +433,7 @@ extension JSONWriter {
 
 extension JobCallback.Occasion {
     /// What a message shows its URL as.
-    fileprivate var member: String {
+    var member: String {
         switch self {
         case .attempt: "callback"
         case .failure: "failureCallback"

@@ -63,7 +63,7 @@ struct QStashSelection {
         try check.finish()
     }
 
-    private static func labels(_ text: (String) -> String?) -> [JobSpec.Label] {
+    static func labels(_ text: (String) -> String?) -> [JobSpec.Label] {
         var labels = [JobSpec.Label(name: QStashDoor.label, value: "message")]
         func add(_ label: String, _ value: String?) {
             if let value { labels.append(JobSpec.Label(name: label, value: value)) }
