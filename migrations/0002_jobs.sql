@@ -341,6 +341,16 @@ COMMENT ON COLUMN unique_keys.expires_at IS 'When the window of the job is over:
 CREATE INDEX unique_keys_expires_at ON unique_keys (expires_at);
 COMMENT ON INDEX unique_keys_expires_at IS 'expired.uniqueKeys';
 
+CREATE TABLE owed_callbacks (
+    tenant_id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    error_name text NOT NULL,
+    PRIMARY KEY (tenant_id, job_id)
+);
+COMMENT ON TABLE owed_callbacks IS
+    'Jobs that failed where no node ran them, until the jobs are stored that tell of it';
+COMMENT ON COLUMN owed_callbacks.error_name IS 'Of the result of the job';
+
 CREATE TABLE job_partitions (
     starts_at timestamptz PRIMARY KEY,
     ends_at timestamptz NOT NULL,

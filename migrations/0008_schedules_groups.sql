@@ -34,6 +34,19 @@ CREATE INDEX schedules_next_run_at ON schedules (next_run_at) WHERE next_run_at 
 COMMENT ON INDEX schedules_next_run_at IS
     'schedules.due, nodes.heartbeat; for all tenants, since any node may make the jobs';
 
+CREATE TABLE url_group_endpoints (
+    tenant_id bigint NOT NULL,
+    group_name text COLLATE "C" NOT NULL,
+    url text COLLATE "C" NOT NULL,
+    name text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, group_name, url)
+);
+COMMENT ON TABLE url_group_endpoints IS
+    'The URLs of URL groups: a group is there as long as it has one. A message to it goes to each';
+COMMENT ON COLUMN url_group_endpoints.name IS 'What the tenant calls it; null: nothing';
+
 CREATE TABLE groups (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,

@@ -1578,6 +1578,16 @@ COMMENT ON COLUMN public.nodes.volume IS 'The data directory of the node, which 
 
 COMMENT ON COLUMN public.nodes.roles IS 'What the node does, of api, worker, courier and scheduler';
 
+CREATE TABLE public.owed_callbacks (
+    tenant_id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    error_name text NOT NULL
+);
+
+COMMENT ON TABLE public.owed_callbacks IS 'Jobs that failed where no node ran them, until the jobs are stored that tell of it';
+
+COMMENT ON COLUMN public.owed_callbacks.error_name IS 'Of the result of the job';
+
 CREATE TABLE public.protocols (
     name text NOT NULL,
     scheme text NOT NULL,
@@ -2192,6 +2202,19 @@ COMMENT ON TABLE public.unique_keys IS 'The job that others with the same unique
 
 COMMENT ON COLUMN public.unique_keys.expires_at IS 'When the window of the job is over: the next one takes its place';
 
+CREATE TABLE public.url_group_endpoints (
+    tenant_id bigint NOT NULL,
+    group_name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL COLLATE pg_catalog."C",
+    name text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE public.url_group_endpoints IS 'The URLs of URL groups: a group is there as long as it has one. A message to it goes to each';
+
+COMMENT ON COLUMN public.url_group_endpoints.name IS 'What the tenant calls it; null: nothing';
+
 CREATE TABLE public.volumes (
     number bigint NOT NULL,
     left_at timestamp with time zone NOT NULL
@@ -2423,6 +2446,9 @@ ALTER TABLE ONLY public.limiters
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.owed_callbacks
+    ADD CONSTRAINT owed_callbacks_pkey PRIMARY KEY (tenant_id, job_id);
+
 ALTER TABLE ONLY public.protocols
     ADD CONSTRAINT protocols_pkey PRIMARY KEY (name);
 
@@ -2488,6 +2514,9 @@ ALTER TABLE ONLY public.traffic
 
 ALTER TABLE ONLY public.unique_keys
     ADD CONSTRAINT unique_keys_pkey PRIMARY KEY (tenant_id, key);
+
+ALTER TABLE ONLY public.url_group_endpoints
+    ADD CONSTRAINT url_group_endpoints_pkey PRIMARY KEY (tenant_id, group_name, url);
 
 ALTER TABLE ONLY public.volumes
     ADD CONSTRAINT volumes_pkey PRIMARY KEY (number);
@@ -2959,6 +2988,8 @@ CREATE POLICY of_all ON public.limiter_starts TO fetchd_service, fetchd_reader U
 
 CREATE POLICY of_all ON public.limiters TO fetchd_service, fetchd_reader USING (true);
 
+CREATE POLICY of_all ON public.owed_callbacks TO fetchd_service, fetchd_reader USING (true);
+
 CREATE POLICY of_all ON public.questions TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.queue TO fetchd_service, fetchd_reader USING (true);
@@ -2982,6 +3013,8 @@ CREATE POLICY of_all ON public.tenants TO fetchd_service, fetchd_reader USING (t
 CREATE POLICY of_all ON public.traffic TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.unique_keys TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.url_group_endpoints TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.webhook_attempts TO fetchd_service, fetchd_reader USING (true);
 
@@ -3037,6 +3070,8 @@ CREATE POLICY of_tenant ON public.limiter_starts TO fetchd_tenant USING ((tenant
 
 CREATE POLICY of_tenant ON public.limiters TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.owed_callbacks TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.questions TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.queue TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
@@ -3061,11 +3096,15 @@ CREATE POLICY of_tenant ON public.traffic TO fetchd_tenant USING ((tenant_id = (
 
 CREATE POLICY of_tenant ON public.unique_keys TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
+CREATE POLICY of_tenant ON public.url_group_endpoints TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
 CREATE POLICY of_tenant ON public.webhook_attempts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.webhook_deliveries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.webhook_endpoints TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+ALTER TABLE public.owed_callbacks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.questions ENABLE ROW LEVEL SECURITY;
 
@@ -3090,6 +3129,8 @@ ALTER TABLE public.tenants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.traffic ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.unique_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.url_group_endpoints ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.webhook_attempts ENABLE ROW LEVEL SECURITY;
 

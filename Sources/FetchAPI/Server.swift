@@ -68,6 +68,7 @@ package struct Server: Service {
         package let webhooks: any WebhookStore
         package let schedules: any ScheduleStore
         package let groups: any GroupStore
+        package let urlGroups: any URLGroupStore
         package let keys: any KeyStore
         package let signingKeys: any SigningKeyStore
         /// Reads the JSON Web Key Set of ``Configuration/tokens``.
@@ -124,6 +125,7 @@ package struct Server: Service {
             webhooks: any WebhookStore,
             schedules: any ScheduleStore,
             groups: any GroupStore,
+            urlGroups: any URLGroupStore,
             keys: any KeyStore,
             signingKeys: any SigningKeyStore,
             issuerKeys: @escaping @Sendable () async throws -> [UInt8],
@@ -172,6 +174,7 @@ package struct Server: Service {
             self.webhooks = webhooks
             self.schedules = schedules
             self.groups = groups
+            self.urlGroups = urlGroups
             self.keys = keys
             self.signingKeys = signingKeys
             self.issuerKeys = issuerKeys
@@ -320,13 +323,15 @@ package struct Server: Service {
             settings: configuration.settings, version: configuration.version)
         let door = QStashMessageRoutes(
             jobs: ports.jobs, keys: ports.keys, sessions: sessions, queues: QStashQueues(limiters: ports.limiters),
-            proxies: configuration.trustedProxies, submitted: submitted)
+            groups: ports.urlGroups, proxies: configuration.trustedProxies, submitted: submitted)
         let messageSchedules = QStashScheduleRoutes(
             schedules: ports.schedules, rules: schedules, queues: door.queues, proxies: door.proxies)
         let failedMessages = QStashFailedMessageRoutes(jobs: ports.jobs, blobs: ports.blobs, retrier: retrier)
         let qstash = [
             door.routes, QStashQueueRoutes(queues: door.queues).routes, QStashKeyRoutes(keys: ports.signingKeys).routes,
-            messageSchedules.routes, failedMessages.routes,
+            messageSchedules.routes, failedMessages.routes, QStashGroupRoutes(groups: ports.urlGroups).routes,
+            QStashLogRoutes(jobs: ports.jobs).routes,
+            QStashFlowRoutes(limiters: ports.limiters, tenantLimits: ports.tenantLimits).routes,
         ]
         return jobs.routes + batch.routes + qstash.flatMap(\.self)
             + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes + jobActions.routes

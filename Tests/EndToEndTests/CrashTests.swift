@@ -138,6 +138,74 @@ import Testing
         }
     }
 
+    // Killed before the end of an attempt is stored, and again between that and the callback.
+    @Test(.timeLimit(.minutes(2)))
+    func `each attempt that is stored has its callback, and no other has one`() async throws {
+        let asked = Mutex(0)
+        let told = Mutex<[(id: String, of: String)]>([])
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                let body = String(decoding: try connection.receive(length), as: UTF8.self)
+                if head.hasPrefix("POST /hook") {
+                    let id = head.firstMatch(of: /(?i)upstash-message-id: (\S+)/).map { String($0.output.1) } ?? ""
+                    let of = body.firstMatch(of: /"sourceMessageId":"(\w+)"/).map { String($0.output.1) } ?? ""
+                    told.withLock { $0.append((id, of)) }
+                    try gate.wait()
+                } else {
+                    asked.withLock { $0 += 1 }
+                }
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let count = 20
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let (key, client) = (try await place.key(), place.database.client)
+            let first = try await ServiceProcess.start(place, key: key)
+            let message =
+                #"{"destination": "\#(origin.url("/"))", "headers": {"Upstash-Callback": "\#(origin.url("/hook"))"}}"#
+            // No attempt is stored while somebody else holds them.
+            try await client.transaction { connection in
+                try await connection.query("LOCK TABLE attempts IN EXCLUSIVE MODE")
+                let batch = "[\(Array(repeating: message, count: count).joined(separator: ","))]"
+                #expect(try await first.request(.post, "/v2/batch", body: batch).status == 200)
+                try await until { asked.withLock { $0 == count } }
+                first.send(SIGKILL)
+                #expect(try await first.waitForEnd() == -SIGKILL)
+                // The server has not noticed.
+                let waiting: Query = "datname = current_database() AND query LIKE '-- queue.settle%'"
+                try await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(waiting)")
+                try await until {
+                    try await client.query("SELECT FROM pg_stat_activity WHERE \(waiting)").isEmpty
+                }
+            }
+            #expect(told.withLock { $0.isEmpty })
+            let second = try await ServiceProcess.start(place, key: key)
+            try await until { told.withLock { $0.count >= 5 } }
+            second.send(SIGKILL)
+            #expect(try await second.waitForEnd() == -SIGKILL)
+            gate.open()
+            let third = try await ServiceProcess.start(place, key: key)
+            let states = try await states(of: 2 * count, in: place.database)
+            #expect(states == ["succeeded": Int64(2 * count)])
+            let callbacks = try await client.query(
+                """
+                SELECT label, count(*)
+                FROM jobs, unnest(labels) AS label
+                WHERE label LIKE '%:callbackOf:%'
+                GROUP BY label
+                """)
+            #expect(callbacks.count == count)
+            #expect(try callbacks.allSatisfy { try $0.decode(Int64.self, at: 1) == 1 })
+            // Told again, a callback has its id: who hears of it twice can tell.
+            let pairs = told.withLock { $0 }
+            #expect(Set(pairs.map(\.of)).count == count && Set(pairs.map(\.id)).count == count)
+            #expect(try await third.stop() == 0)
+        }
+    }
+
     // R3
     // Proves: ERR-7, REL-4, REL-5.
     @Test(.timeLimit(.minutes(3)))

@@ -22,6 +22,10 @@ import Testing
         return try await SharedService.current.service.request(.post, "/v2/\(path)", body: body, headers: fields)
     }
 
+    private func content(of body: [UInt8]) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+    }
+
     /// The standard output of the client's script.
     private func run(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
         let python = try #require(LoopbackServer.python("python"))
@@ -117,6 +121,31 @@ import Testing
         #expect(play.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["1", "1", "2", "3", "4"])
     }
 
+    // MARK: URL groups
+
+    @Test func `the client of PyPI makes, changes and removes URL groups, and a message goes to each URL`() async throws
+    {
+        let rig = try SharedService.current
+        let key = try await rig.place.key(tenant: "qstash-groups")
+        let service = rig.service.speaking(with: key)
+        let play = rig.stage.play(answer())
+        let client = try await run("groups", service.base, key, String(play.url().dropLast()))
+        try #require(client.status == 0, "\(client.errors)")
+        let told = try #require(try JSONSerialization.jsonObject(with: Data(client.output.utf8)) as? [String: Any])
+        for id in member(told, "sent", as: [String].self) ?? [] {
+            #expect(member(try await service.end(of: id), "state") == "succeeded")
+        }
+        let sent = play.requests.filter { !$0.values("x-own").isEmpty }
+        #expect(sent.count == 2 && sent.allSatisfy { $0.values("upstash-topic-name") == ["both"] })
+        #expect(
+            Set(sent.map { $0.line.split(separator: " ")[1].split(separator: "/").last }) == ["first", "second?a=1"])
+        // Another tenant has no such group.
+        #expect(try await rig.service.request(.get, "/v2/topics/kept").status == 404)
+        #expect(try await rig.service.request(.post, "/v2/publish/kept", body: "x").status == 404)
+        #expect(try await rig.service.request(.delete, "/v2/topics/kept").status == 200)
+        #expect(try await service.request(.get, "/v2/topics/kept").status == 200)
+    }
+
     // MARK: Schedules
 
     @Test func `the client of PyPI makes, changes, holds and removes schedules`() async throws {
@@ -180,6 +209,92 @@ import Testing
             return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
         }
         #expect(statuses.isSubset(of: [200, 201, 404]) && statuses.contains(201), "\(statuses)")
+    }
+
+    // MARK: Callbacks
+
+    @Test func `a callback follows each attempt, and one for the failure the end, as the client of PyPI asks`()
+        async throws
+    {
+        let rig = try SharedService.current
+        let key = try await rig.place.key(tenant: "qstash-callbacks")
+        let service = rig.service.speaking(with: key)
+        let play = rig.stage.play(answer("500 Oops", "X-Why: a", "X-Why: b", body: "went"))
+        let hooks = rig.stage.play(answer("503 Busy"), answer())
+        let client = try await run(
+            "callbacks", service.base, key, String(play.url().dropLast()), String(hooks.url().dropLast()))
+        try #require(client.status == 0, "\(client.errors)")
+        let told = try #require(try JSONSerialization.jsonObject(with: Data(client.output.utf8)) as? [String: Any])
+        let sent = try #require(member(told, "sent", as: String.self))
+        // The first one is tried again.
+        try await until { hooks.requests.count == 4 }
+        #expect(play.requests.count == 2)
+        let callbacks = try await service.request(.get, "/v1/jobs?label=callbackOf:\(sent)")
+        let jobs = member(callbacks.json, "data", as: [[String: Any]].self) ?? []
+        #expect(jobs.count == 3, "\(callbacks.text)")
+        for job in jobs {
+            let id = try #require(member(job, "id", as: String.self))
+            #expect(member(try await service.end(of: id), "state") == "succeeded")
+        }
+        let contents = try hooks.requests.map { (request: $0, json: try content(of: $0.body)) }
+        let ends = contents.filter { $0.request.line.contains("/end?b=1") }
+        let each = contents.filter { $0.request.line.contains("/each") }
+        #expect(ends.count + each.count == 4 && each.count >= 2)
+        #expect(Set(each.map { member($0.json, "retried", as: Int.self) }) == [0, 1])
+        for (request, json) in contents {
+            #expect(member(json, "status") == 500 && member(json, "sourceMessageId") == sent, "\(json)")
+            #expect(member(json, "header", "X-Why") == ["a", "b"] && member(json, "maxRetries") == 1)
+            #expect(member(json, "body") == "d2VudA==" && member(json, "sourceBody") == "YXNrZWQ=")
+            #expect(member(json, "sourceHeader", "X-Own") == ["1"] && member(json, "callerIP") == "127.0.0.1")
+            #expect(member(json, "url") == play.url("?a=1").replacing("/?", with: "?"), "\(json)")
+            let text = String(decoding: request.body, as: UTF8.self)
+            #expect(!text.contains("eDp5") && !text.contains(key))
+            #expect(
+                request.values("upstash-signature").count == 1 && request.values("content-type") == ["application/json"]
+            )
+            #expect(request.values("upstash-message-id") != [sent])
+        }
+        let first = try #require(each.first?.request)
+        #expect(first.line.hasPrefix("PUT ") && first.values("x-told") == ["yes"] && first.values("x-more") == ["2"])
+        let end = try #require(ends.first)
+        #expect(end.request.line.hasPrefix("POST ") && end.request.values("authorization") == ["Bearer hook"])
+        #expect(member(end.json, "dlqId") == sent)
+        let log = try await service.request(.get, "/v2/logs?messageId=\(sent)")
+        let entries = member(log.json, "logs", as: [[String: Any]].self) ?? []
+        #expect(
+            entries.compactMap { member($0, "state", as: String.self) }
+                == ["FAILED", "ERROR", "ACTIVE", "RETRY", "ERROR", "ACTIVE", "CREATED"], "\(log.text)")
+        #expect(entries.map { member($0, "responseStatus", as: Int.self) } == [500, 500, nil, nil, 500, nil, nil])
+        let theirs = try await rig.service.request(.get, "/v2/logs?messageId=\(sent)")
+        #expect(member(theirs.json, "logs", as: [[String: Any]].self)?.isEmpty == true, "\(theirs.text)")
+        // Another tenant finds none of them.
+        let stranger = try await rig.service.request(.get, "/v1/jobs?label=callbackOf:\(sent)")
+        #expect(member(stranger.json, "data", as: [[String: Any]].self)?.isEmpty == true, "\(stranger.text)")
+    }
+
+    @Test func `a success is told too, a cancelled message is not, and the guard keeps callbacks in`() async throws {
+        let rig = try SharedService.current
+        let (play, hooks) = (rig.stage.play(answer(body: "done")), rig.stage.play(answer()))
+        let fields = ["Upstash-Callback": hooks.url("a"), "Upstash-Failure-Callback": hooks.url("b")]
+        let id = try await publish(play.url(), fields)
+        try await until { hooks.requests.count == 1 }
+        let json = try content(of: try #require(hooks.requests.first).body)
+        #expect(member(json, "status") == 200 && member(json, "body") == "ZG9uZQ==", "\(json)")
+        #expect(member(json, "sourceMessageId") == id)
+        let cancelled = try await publish(play.url(), fields.merging(["Upstash-Delay": "1h"]) { first, _ in first })
+        #expect(try await rig.service.request(.delete, "/v2/messages/\(cancelled)").status == 202)
+        let forbidden = try await publish(
+            play.url(), ["Upstash-Callback": "http://10.0.0.1/", "Upstash-Callback-Retries": "0"])
+        _ = try await rig.service.end(of: forbidden)
+        func callbacks(of id: String) async throws -> [[String: Any]] {
+            let list = try await rig.service.request(.get, "/v1/jobs?label=callbackOf:\(id)")
+            return member(list.json, "data", as: [[String: Any]].self) ?? []
+        }
+        #expect(try await callbacks(of: cancelled).isEmpty)
+        let callback = try #require(
+            try await callbacks(of: forbidden).first.flatMap { member($0, "id", as: String.self) })
+        #expect(member(try await rig.service.end(of: callback), "error", "name") == "addressForbidden")
+        #expect(hooks.requests.count == 1)
     }
 
     // MARK: Messages that were given up

@@ -65,6 +65,9 @@ import Yams
         for kind in ["/v2/dlq", "/v2/dlq/retry"] { ids[kind] = failed }
         let queue = try await service.request(.post, "/v2/queues", body: #"{"queueName": "q"}"#)
         try #require(queue.status == 200, "\(queue.text)")
+        let group = try await service.request(
+            .post, "/v2/topics/g/endpoints", body: #"{"endpoints": [{"url": "https://of.example/A"}]}"#)
+        try #require(group.status == 200, "\(group.text)")
         for (path, body) in [("/v1/hosts/127.0.0.1", #"{"parallelism": 5}"#), ("/v1/flows/f", #"{"parallelism": 5}"#)] {
             let answer = try await service.request(.put, path, body: body)
             try #require(answer.status < 300, "\(answer.text)")
@@ -78,7 +81,7 @@ import Yams
         for table in [
             "jobs", "results", "schedules", "groups", "sessions", "session_snapshots", "session_stores", "credentials",
             "cookies", "cache_entries", "blobs", "limiters", "webhook_endpoints", "webhook_deliveries", "questions",
-            "queue",
+            "queue", "url_group_endpoints",
         ] {
             let found = try await database.client.query(
                 """
@@ -121,10 +124,13 @@ import Yams
                 else { continue }
                 let kind = String(path.prefix { $0 != "{" }.dropLast())
                 // These are named by what tenants call them: the other one has its own.
-                let name = ["/v1/hosts": "127.0.0.1", "/v1/flows": "f", "/v2/queues": "q"][kind]
+                let name = [
+                    "/v1/hosts": "127.0.0.1", "/v1/flows": "f", "/v2/queues": "q", "/v2/topics": "g",
+                    "/v2/flowControl": "f",
+                ][kind]
                 let isName = name != nil
                 let id = try #require(name ?? ids[kind], "no object of \(kind)")
-                let place = path.replacing(/\{(id|host|key|queue)\}/, with: id)
+                let place = path.replacing(/\{(id|host|key|queue|name)\}/, with: id)
                     .replacing("{question}", with: ids["/v1/questions"] ?? "")
                 for method in (item as? [String: Any] ?? [:]).keys where method != "parameters" {
                     let name = "\(method.uppercased()) \(path)"

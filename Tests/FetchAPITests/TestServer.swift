@@ -19,6 +19,7 @@ struct TestServer {
     let jobs: MemoryJobStore
     let keys = MemoryKeyStore()
     let signingKeys = MemorySigningKeyStore()
+    let urlGroups = MemoryURLGroupStore()
     let signIns: MemorySignInStore
     let sessions: MemorySessionStore
     let webhooks = MemoryWebhookStore()
@@ -103,6 +104,7 @@ struct TestServer {
             webhooks: webhooks,
             schedules: schedules,
             groups: groups,
+            urlGroups: urlGroups,
             keys: keys,
             signingKeys: signingKeys,
             issuerKeys: { [] },

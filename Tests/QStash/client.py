@@ -3,13 +3,17 @@
 DESTINATION is an origin that answers 200 below /ok, and records what it gets. Prints a JSON object with what there is
 to look up, and ends with a traceback when the client is answered in a way that it does not take.
 
-client.py schedules|failures URL TOKEN DESTINATION: the same about schedules, and about messages that were given up.
+client.py schedules|failures|groups URL TOKEN DESTINATION: the same about schedules, about messages that were given up, and
+about URL groups.
+client.py callbacks URL TOKEN DESTINATION HOOKS: the same about callbacks, which go to HOOKS.
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
+import contextlib
 import json
 import sys
 
 from qstash import QStash, Receiver
+from qstash.log import LogState
 from qstash.errors import QStashError
 
 
@@ -69,16 +73,34 @@ def speak(base, token, origin):
     assert message.headers["X-Own"] == ["1"] and message.headers["Content-Type"] == ["application/json"], message
     assert message.label == "first" and message.flow_control.key == "k", message
 
+    client.flow_control.pause("k")
+    flow = client.flow_control.get("k")
+    assert (flow.key, flow.parallelism_max, flow.rate_max, flow.rate_period, flow.is_paused) == ("k", 3, 100, 60, True), flow
+    client.flow_control.resume("k")
+    assert not client.flow_control.get("k").is_paused
+    refused(lambda: client.flow_control.pin("k", {"rate": 1}), "is not built")
+    refused(lambda: client.flow_control.unpin("k", {"rate": True}), "is not built")
+    refused(lambda: client.flow_control.reset_rate("k"), "is not built")
+    refused(lambda: client.flow_control.get("other"), "No message has set limits")
+    assert client.flow_control.get_global_parallelism().parallelism_count >= 0
+
     batch = client.message.batch_json([
         {"url": f"{origin}/ok/batch", "body": 1}, {"url": f"{origin}/ok/batch", "body": 2, "queue": "fresh"},
     ])
     assert len({one.message_id for one in batch}) == 2, batch
 
     refused(lambda: client.message.publish(url=origin, retry_delay="1 +"), "Upstash-Retry-Delay")
-    refused(lambda: client.message.publish(url=origin, callback=origin), "is not built")
-    refused(lambda: client.message.publish(url_group="group"), "is not built")
-    refused(lambda: client.url_group.list(), "is not built")
-    refused(lambda: client.log.list(), "is not built")
+    refused(lambda: client.message.publish(url_group="group"), "no URL group")
+    # The client prints what it is answered.
+    with contextlib.redirect_stdout(sys.stderr):
+        logs = client.log.list(filter={"state": LogState.CREATED, "url": f"{origin}/plain"})
+        assert [one.message_id for one in logs.logs] == [plain.message_id] and logs.cursor is None, logs
+        assert logs.logs[0].retry_delay_expression == "1000 * pow(2, retried)" and logs.logs[0].method == "PUT", logs
+        assert client.log.list(filter={"state": LogState.CANCELED, "message_id": plain.message_id}).logs, plain
+        first = client.log.list(count=2)
+        rest = client.log.list(count=1000, cursor=first.cursor)
+        assert len(first.logs) == 2 and rest.logs and rest.cursor is None, (first, rest)
+        refused(lambda: client.log.list(count=1001), "count")
     refused(lambda: client.message.get("job_01jd3v8m5qf0t8n4r6w2y9bcde"), "no message")
 
     rotated = client.signing_key.rotate()
@@ -115,7 +137,9 @@ def speak_of_schedules(base, token, origin):
     refused(lambda: client.schedule.create(destination=origin, cron="every day"), "Upstash-Cron")
     refused(lambda: client.schedule.create(destination=origin, cron="CRON_TZ=Mars/Base 0 0 * * *"), "Upstash-Cron")
     refused(lambda: client.schedule.create(destination=origin, cron="0 0 * * *", delay="1h"), "Upstash-Delay")
-    refused(lambda: client.schedule.create(destination=origin, cron="0 0 * * *", callback=origin), "is not built")
+    told = client.schedule.create(destination=origin, cron="0 0 1 1 *", callback=f"{origin}/told", retries=7)
+    assert client.schedule.get(told).callback == f"{origin}/told" and client.schedule.get(told).retries == 7
+    client.schedule.delete(told)
     print(json.dumps({}))
 
 
@@ -140,9 +164,57 @@ def speak_of_failures(base, token, origin):
     client.dlq.delete(first.dlq_id)
     refused(lambda: client.dlq.get(first.dlq_id), "given up")
     refused(lambda: client.dlq.delete(first.dlq_id), "given up")
-    refused(lambda: client.dlq.list(filter={"url_group": "group"}), "is not built")
+    assert client.dlq.list(filter={"url_group": "group"}).messages == []
     assert client.dlq.delete_many([everything.messages[1].dlq_id, first.dlq_id, "nonsense"]) == 1
     print(json.dumps({"left": everything.messages[2].dlq_id}))
+
+
+def speak_of_callbacks(base, token, origin, hooks):
+    """ORIGIN fails, and HOOKS is told of it."""
+    client = QStash(token, base_url=base, retry=False)
+    sent = client.message.publish(
+        url=f"{origin}?a=1", body="asked", retries=1, retry_delay="1", headers={"X-Own": "1", "Authorization": "Basic eDp5"},
+        callback=f"{hooks}/each", failure_callback=f"{hooks}/end?b=1",
+        callback_headers={"X-Told": "yes", "Forward-X-More": "2", "Method": "PUT"},
+        failure_callback_headers={"Authorization": "Bearer hook"})
+    message = client.message.get(sent.message_id)
+    assert message.callback == f"{hooks}/each" and message.failure_callback == f"{hooks}/end?b=1", message
+    assert message.callback_headers == {"X-Told": ["yes"], "X-More": ["2"]}, message
+    assert "hook" not in str(message.failure_callback_headers), message
+    print(json.dumps({"sent": sent.message_id}))
+
+
+def speak_of_groups(base, token, origin):
+    client = QStash(token, base_url=base, retry=False)
+    first, second = f"{origin}/ok/first", f"{origin}/ok/second?a=1"
+    client.url_group.upsert_endpoints("both", [{"url": first, "name": "one"}, {"url": second}])
+    client.url_group.upsert_endpoints("both", [{"url": second, "name": "two"}])
+    client.url_group.upsert_endpoints("alone", [{"url": f"{origin}/old", "name": "it"}])
+    client.url_group.upsert_endpoints("alone", [{"url": f"{origin}/ok/new", "name": "it"}])
+    group = client.url_group.get("both")
+    assert {one.url: one.name for one in group.endpoints} == {first: "one", second: "two"}, group
+    assert 0 < group.created_at <= group.updated_at, group
+    assert [one.name for one in client.url_group.list()] == ["alone", "both"], client.url_group.list()
+    assert [one.url for one in client.url_group.get("alone").endpoints] == [f"{origin}/ok/new"]
+
+    sent = client.message.publish_json(url_group="both", body={"a": 1}, headers={"X-Own": "1"})
+    assert {one.url for one in sent} == {first, second} and len({one.message_id for one in sent}) == 2, sent
+    message = client.message.get(sent[0].message_id)
+    assert message.url_group == "both" and message.endpoint in ("one", "two"), message
+    queued = client.message.enqueue(queue="q", url_group="both", body="x")
+    assert len(queued) == 2, queued
+    batch = client.message.batch_json([{"url_group": "alone", "body": 1}, {"url": first, "body": 2}])
+    assert batch[0][0].url == f"{origin}/ok/new" and batch[1].message_id, batch
+
+    client.url_group.remove_endpoints("both", [{"name": "one"}])
+    assert [one.name for one in client.url_group.get("both").endpoints] == ["two"]
+    client.url_group.remove_endpoints("both", [{"url": second}])
+    refused(lambda: client.url_group.get("both"), "no URL group")
+    client.url_group.delete("alone")
+    client.url_group.delete("alone")
+    assert client.url_group.list() == []
+    client.url_group.upsert_endpoints("kept", [{"url": first}])
+    print(json.dumps({"sent": [one.message_id for one in sent]}))
 
 
 def verify(current, following, signature, url, body):
@@ -150,5 +222,8 @@ def verify(current, following, signature, url, body):
     print("verified")
 
 
-subjects = {"verify": verify, "schedules": speak_of_schedules, "failures": speak_of_failures}
+subjects = {
+    "verify": verify, "schedules": speak_of_schedules, "failures": speak_of_failures, "callbacks": speak_of_callbacks,
+    "groups": speak_of_groups,
+}
 subjects[sys.argv[1]](*sys.argv[2:]) if sys.argv[1] in subjects else speak(*sys.argv[1:])

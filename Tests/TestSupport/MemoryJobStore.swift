@@ -102,7 +102,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         return results
     }
 
-    private static func enqueue(_ new: NewJob, in state: inout State) -> Enqueued {
+    static func enqueue(_ new: NewJob, in state: inout State) -> Enqueued {
         if let idempotency = new.idempotency {
             let key = "\(new.tenant) \(idempotency.key)"
             if let first = state.keys[key] {

@@ -189,6 +189,7 @@ package final class MemoryWorkQueue: WorkQueue {
             state.jobs[job.id]?.error = outcome.error
             state.jobs[job.id]?.file = outcome.file
             self.end(job.id, outcome.state, outcome.body, in: &state)
+            for callback in outcome.callbacks { _ = MemoryJobStore.enqueue(callback, in: &state) }
             return true
         }
         if isOurs { store.waiters.finish([job.id]) }
@@ -207,6 +208,7 @@ package final class MemoryWorkQueue: WorkQueue {
             state.jobs[job.id]?.attempts.append(Self.attempt(job, outcome, next: time))
             state.jobs[job.id]?.state = .scheduled
             state.jobs[job.id]?.startedAt = nil
+            for callback in outcome.callbacks { _ = MemoryJobStore.enqueue(callback, in: &state) }
             return true
         }
     }

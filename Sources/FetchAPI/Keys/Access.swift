@@ -54,7 +54,9 @@ struct Access: Sendable, Equatable {
                 "GET /v1/questions", "GET /v1/questions/{id}", "GET /v1/groups", "GET /v1/groups/{id}", "GET /v1/hosts",
                 "GET /v1/hosts/{host}", "GET /v1/flows", "GET /v1/flows/{key}", "GET /v1/queue", "GET /v1/stats",
                 "GET /v1/usage", "GET /v1/blobs/{id}", "HEAD /v1/blobs/{id}",
-                "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq",
+                "GET /v2/queues", "GET /v2/queues/{queue}", "GET /v2/dlq", "GET /v2/topics", "GET /v2/topics/{name}",
+                "GET /v2/flowControl", "GET /v2/flowControl/{key}", "GET /v2/globalParallelism",
+                "GET /v2/logs", "GET /v2/events",
             ]
         ),
         (.readJobs, .own, ["GET /v1/protocols"]),
@@ -87,6 +89,7 @@ struct Access: Sendable, Equatable {
             .writeJobs, .tenant,
             [
                 "DELETE /v1/blobs/{id}", "POST /v1/groups", "DELETE /v1/groups/{id}", "POST /v1/groups/{id}/close",
+                "DELETE /v2/topics/{name}", "POST /v2/topics/{name}/endpoints", "DELETE /v2/topics/{name}/endpoints",
             ]
         ),
         (.questions, .jobAndTarget, ["POST /v1/jobs/{id}/questions/{question}"]),
@@ -100,6 +103,7 @@ struct Access: Sendable, Equatable {
                 "POST /v1/flows/{key}/drain", "POST /v1/flows/{key}/skip", "POST /v1/queue/pause",
                 "POST /v1/queue/resume", "POST /v1/queue/drain", "POST /v2/queues", "DELETE /v2/queues/{queue}",
                 "POST /v2/queues/{queue}/pause", "POST /v2/queues/{queue}/resume",
+                "POST /v2/flowControl/{key}/pause", "POST /v2/flowControl/{key}/resume",
             ]
         ),
         (

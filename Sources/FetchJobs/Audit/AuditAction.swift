@@ -36,6 +36,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case removeSession = "sessions.delete"
     case removeSnapshot = "snapshots.delete"
     case removeGroup = "groups.delete"
+    case changeURLGroup = "urlGroups.change"
+    case removeURLGroup = "urlGroups.delete"
     case changeSchedule = "schedules.change"
     case removeSchedule = "schedules.delete"
 

@@ -40,6 +40,7 @@ extension JobSpec {
     package var secretBytes: [UInt8]? {
         var secrets = configuration.secrets
         if let own = request.secretBytes { secrets.append((Self.requestName, own)) }
+        for callback in callbacks { if let own = callback.job.secretBytes { secrets.append((callback.name, own)) } }
         guard !secrets.isEmpty else { return nil }
         return JSONWriter.object { writer in
             for (name, secret) in secrets { writer.member(name, RawJSON(secret)) }
@@ -52,5 +53,9 @@ extension JobSpec {
         let sealed = Dictionary(members.map { ($0.name, $0.reader.value) }, uniquingKeysWith: { first, _ in first })
         try configuration.restore(sealed)
         if let own = sealed[Self.requestName] { try request.restore(secret: own) }
+        for index in callbacks.indices {
+            guard let own = sealed[callbacks[index].name] else { continue }
+            try callbacks[index].job.restore(secretBytes: Array(own.json.utf8))
+        }
     }
 }

@@ -67,6 +67,9 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
 
     package init(at time: Timestamp) { self.init(ticks: Self.ticks(at: time)) }
 
+    /// When it was made, in whole milliseconds.
+    package var time: Timestamp { Timestamp(microseconds: Int64(high >> 16) * 1000) }
+
     /// A new one with 32 bits of the caller's among its random ones.
     package init(mark: UInt32) {
         let new = UUIDv7()

@@ -22,6 +22,9 @@ package struct JobOutcome: Sendable {
     /// `{"blob", "filename", …}` of a download.
     package var file: RawJSON?
 
+    /// The jobs that tell of it, and are stored with it.
+    package var callbacks: [NewJob] = []
+
     /// The signal of the response for the next requests to the job's host; nil when there is none.
     package var signal: Limiter.Signal?
 

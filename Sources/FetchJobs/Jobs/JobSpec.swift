@@ -51,6 +51,8 @@ package struct JobSpec: Sendable, Equatable {
     package var resumeFrom: Blob.ID?
     /// Where the job's events are sent, when anywhere.
     package var webhook: Webhook?
+    /// The jobs that tell of its attempts, one for each occasion at most.
+    package var callbacks: [JobCallback] = []
     /// The group it belongs to, if any.
     package var group: JobGroup.ID?
     /// The schedule that made it, which clients cannot say.
@@ -137,7 +139,7 @@ extension JobSpec {
 
     private static let names: Set = [
         "kind", "session", "request", "configuration", "priority", "runAt", "delay", "expiresAt", "suspended",
-        "discretionary", "initiated", "flow", "unique", "labels", "resumeFrom", "webhook", "group",
+        "discretionary", "initiated", "flow", "unique", "labels", "resumeFrom", "webhook", "callbacks", "group",
     ]
     /// The members of stored jobs, including those that only the service sets.
     private static let storedNames = names.subtracting(["delay"]).union(["schedule", "scheduledAt", "trace"])
@@ -173,6 +175,7 @@ extension JobSpec {
         unique = object["unique"].flatMap { UniqueKey(reader: $0) }
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0, choosesEvents: true) }
+        callbacks = object["callbacks"].map { JobCallback.all($0, isStored: isStored) } ?? []
         group = object["group"]?.identifier("a group (grp_…)")
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         scheduledAt = object["scheduledAt"]?.timestamp()
@@ -250,6 +253,15 @@ extension JobSpec {
             if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)
             if let webhook { writer.member("webhook", object: webhook.write) }
+            if !callbacks.isEmpty {
+                writer.member(
+                    "callbacks",
+                    object: { writer in
+                        for callback in callbacks {
+                            writer.member(callback.occasion.rawValue, object: { callback.write(&$0, form) })
+                        }
+                    })
+            }
             writer.member("group", group?.description)
             writer.member("schedule", schedule?.description)
             writer.member("scheduledAt", scheduledAt?.description)

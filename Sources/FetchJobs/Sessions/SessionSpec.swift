@@ -102,6 +102,9 @@ extension SessionSpec {
             if job.webhook != nil {
                 check.refuse("/webhook", "cannot be had in an ephemeral session: an event is stored")
             }
+            if !job.callbacks.isEmpty {
+                check.refuse("/callbacks", "cannot be had in an ephemeral session: they are stored")
+            }
             if job.isDiscretionary {
                 check.refuse("/discretionary", "cannot be had in an ephemeral session: what waits is stored")
             }

@@ -28,6 +28,10 @@ extension APIKeySpec {
     /// - Returns: The rules that it breaks.
     package func bind(_ job: inout JobSpec) -> [Violation] {
         var violations: [Violation] = []
+        for index in job.callbacks.indices {
+            let broken = JobCallback.placed(bind(&job.callbacks[index].job))
+            violations += broken.prefixed(by: job.callbacks[index].pointer)
+        }
         func refuse(_ pointer: String, _ message: String) {
             violations.append(Violation(pointer: pointer, message: message))
         }

@@ -19,7 +19,7 @@ extension Query {
             SET state = 'closed', reason = \(StoredQuestion.Reason.withdrawn), ended_at = now()
             FROM ended d
             WHERE a.tenant_id = d.tenant_id AND a.job_id = d.job_id AND a.state = 'open'
-        ), \(Query.blocking("ended")), delivery AS (
+        ), \(Query.blocking("ended")), \(Query.owingCallbacks(of: "ended")), delivery AS (
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
             SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
             FROM ended d

@@ -14,6 +14,7 @@ extension PostgresWorkQueue {
             if orphans.isDue() {
                 for lost in try await nodesOfOrphans() { try await count += takeOrphans(of: lost, &failures) }
             }
+            await failures.note(.rescue) { try await storeOwedCallbacks() }
             // Others have room for them, too.
             if count > 0, peers.exist { try await Notifications.tell(client) }
             return Rescue(count: count, failures: failures, next: try await untilNextLoss())

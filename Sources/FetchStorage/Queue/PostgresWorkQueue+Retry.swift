@@ -8,6 +8,7 @@ extension PostgresWorkQueue {
         let job: ClaimedJob
         let outcome: JobOutcome
         let wait: Duration
+        let callbacks: [Callback]
     }
 
     /// Stores attempts and lets their jobs wait for the next, all in one statement.
@@ -56,7 +57,7 @@ extension PostgresWorkQueue {
                 SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
                     decisions, run_at
                 FROM waiting
-            )
+            )\(Query.enqueuing(ordered.flatMap(\.callbacks), of: "waiting"))
             SELECT job_id, claim FROM waiting
             """
         )

@@ -83,7 +83,7 @@ extension PostgresWorkQueue {
                         AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
                     OFFSET 0
                 ) AS e
-            )
+            )\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled"))
             SELECT job_id, claim, is_changed FROM settled
             """
         )

@@ -30,10 +30,12 @@ package struct PostgresWorkQueue: WorkQueue {
         let job: ClaimedJob
         let outcome: JobOutcome
         let body: Job.BodySummary?
+        let callbacks: [Callback]
 
-        init(_ job: ClaimedJob, _ outcome: JobOutcome) {
+        init(_ job: ClaimedJob, _ outcome: JobOutcome, _ callbacks: [Callback]) {
             self.job = job
             self.outcome = outcome
+            self.callbacks = callbacks
             body = outcome.body.map(Job.BodySummary.init)
         }
     }
@@ -103,7 +105,8 @@ package struct PostgresWorkQueue: WorkQueue {
         _ job: ClaimedJob, _ outcome: JobOutcome
     ) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            try await settling.submit([Settlement(job, outcome)]).first ?? false
+            let callbacks = try await callbacks(of: job, outcome)
+            return try await settling.submit([Settlement(job, outcome, callbacks)]).first ?? false
         }
     }
 
@@ -113,7 +116,9 @@ package struct PostgresWorkQueue: WorkQueue {
         after wait: Duration
     ) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            try await retrying.submit([Retry(job: job, outcome: outcome, wait: wait)]).first ?? false
+            let callbacks = try await callbacks(of: job, outcome)
+            let retry = Retry(job: job, outcome: outcome, wait: wait, callbacks: callbacks)
+            return try await retrying.submit([retry]).first ?? false
         }
     }
 

@@ -96,10 +96,11 @@ struct JobExecution {
     private nonisolated(nonsending) func store(_ outcome: JobOutcome) async {
         noteRefusal(outcome)
         await dispatcher.heed(outcome, of: job)
+        let report = job.spec.callbacks.isEmpty ? nil : await dispatcher.runner.report(of: job, outcome)
         var tries = 0
         while !Task.isCancelled {
             do throws(StoreError) {
-                if try await !retry(outcome) { try await settle(outcome) }
+                if try await !retry(outcome, telling: report) { try await settle(outcome, telling: report) }
                 return dispatcher.leave(dispatcher.queue.limiters(of: job))
             } catch  where error.code == .unavailable {
                 logger.warning("settling waits for the database", metadata: told())
@@ -124,9 +125,15 @@ struct JobExecution {
     ///
     /// - Returns: false when the job has to be settled: it was the last attempt, or a change by somebody else came
     ///   between.
-    private nonisolated(nonsending) func retry(_ outcome: JobOutcome) async throws(StoreError) -> Bool {
-        guard let wait = outcome.retryAfter, try await queue.retry(job, outcome, after: wait) else { return false }
+    private nonisolated(nonsending) func retry(
+        _ outcome: JobOutcome, telling report: AttemptReport?
+    ) async throws(StoreError) -> Bool {
+        guard let wait = outcome.retryAfter else { return false }
+        var outcome = outcome
+        outcome.callbacks = report?.callbacks([.attempt]) ?? []
+        guard try await queue.retry(job, outcome, after: wait) else { return false }
         dispatcher.intake.wake(after: wait)
+        callWorkers(for: outcome)
         dispatcher.metrics.countRetry(of: outcome)
         logger.notice(
             "job waits for another attempt",
@@ -136,7 +143,11 @@ struct JobExecution {
     }
 
     /// Stores the end of the job.
-    private nonisolated(nonsending) func settle(_ outcome: JobOutcome) async throws(StoreError) {
+    private nonisolated(nonsending) func settle(
+        _ outcome: JobOutcome, telling report: AttemptReport?
+    ) async throws(StoreError) {
+        var outcome = outcome
+        outcome.callbacks = report?.callbacks(outcome.state.occasions) ?? []
         let isOurs = try await queue.settle(job, outcome)
         if isOurs { tellEnd(outcome) }
         dispatcher.metrics.count(outcome, isOurs: isOurs)
@@ -147,7 +158,8 @@ struct JobExecution {
     private nonisolated(nonsending) func settleRefused(_ outcome: JobOutcome) async {
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
-            let failure = JobOutcome(failing: error, startedAt: outcome.startedAt)
+            var failure = JobOutcome(failing: error, startedAt: outcome.startedAt)
+            failure.callbacks = AttemptReport(of: job, failure, body: nil).callbacks([.failure])
             let isOurs = try await queue.settle(job, failure)
             dispatcher.leave(dispatcher.queue.limiters(of: job))
             if isOurs { tellEnd(failure) }
@@ -159,8 +171,13 @@ struct JobExecution {
     /// Wakes the services that act on the end of the job, and tells its trace.
     private func tellEnd(_ outcome: JobOutcome) {
         dispatcher.runner.spans?.recordEnd(of: job, outcome)
+        callWorkers(for: outcome)
         if job.spec.mayHaveEvents { dispatcher.courier?.notify() }
         if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
+    }
+
+    private func callWorkers(for outcome: JobOutcome) {
+        if !outcome.callbacks.isEmpty { dispatcher.intake.wake(for: [job.tenant]) }
     }
 
     private func log(_ outcome: JobOutcome, isOurs: Bool) {
@@ -193,6 +210,17 @@ struct JobExecution {
         if let name = outcome?.errorName { metadata["load.code"] = "\(name)" }
         if let status = outcome?.status { metadata["http.status"] = "\(status)" }
         return metadata
+    }
+}
+
+extension JobState {
+    /// What the end of a job in this state is, and the end of its attempt.
+    fileprivate var occasions: Set<JobCallback.Occasion> {
+        switch self {
+        case .succeeded: [.attempt]
+        case .failed: [.attempt, .failure]
+        case .suspended, .scheduled, .queued, .running, .awaitingDecision, .cancelled: []
+        }
     }
 }
 

@@ -227,6 +227,28 @@ package final class JobRunner: Sendable {
         }
     }
 
+    /// What the callbacks of a job tell of its attempt: a body that cannot be read now is left out.
+    nonisolated(nonsending) func report(of job: ClaimedJob, _ outcome: JobOutcome) async -> AttemptReport {
+        AttemptReport(of: job, outcome, body: await body(of: outcome))
+    }
+
+    private nonisolated(nonsending) func body(of outcome: JobOutcome) async -> [UInt8]? {
+        switch outcome.body {
+        case nil: return nil
+        case .inline(let bytes): return bytes
+        case .blob(let blob):
+            guard blob.bytes <= JobCallback.maximumBytes else { return nil }
+            do throws(StoreError) {
+                let reader = try await blobs.open(blob.id, range: 0..<blob.bytes)
+                var bytes: [UInt8] = []
+                while let chunk = try await reader.next() { bytes += chunk }
+                return bytes
+            } catch {
+                return nil
+            }
+        }
+    }
+
     /// Takes from an outcome what is counted and traced, and not stored.
     @inline(never)
     private func note(_ outcome: inout JobOutcome, of job: ClaimedJob) {

@@ -272,6 +272,7 @@ private struct RunningNode {
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: sending.notify),
                 schedules: schedules,
                 groups: groups,
+                urlGroups: PostgresURLGroupStore(client: database.client),
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 signingKeys: signingKeys,
                 issuerKeys: issuerKeys.text,

@@ -52,15 +52,26 @@ import Testing
         ("https://a.example/", ["Upstash-Queue-Name": "a/b"], "name of a queue"),
         ("https://a.example/", ["Upstash-Method": "CONNECT"], "/request/method"),
         ("https://a.example/", ["Upstash-Forward-Host": "b.example"], "headerForbidden"),
-        ("https://a.example/", ["Upstash-Callback": "https://b.example/"], "Upstash-Callback is not built"),
+        ("https://a.example/", ["Upstash-Callback": "ftp://b.example/"], "the name of a URL group"),
+        ("https://a.example/", ["Upstash-Callback": "group"], "A callback to a URL group is not built"),
+        ("https://a.example/", ["Upstash-Callback-Retries": "1"], "need Upstash-Callback"),
         (
-            "https://a.example/", ["Upstash-Failure-Callback": "https://b.example/"],
-            "Upstash-Failure-Callback is not built"
+            "https://a.example/",
+            ["Upstash-Failure-Callback": "https://b.example/", "Upstash-Failure-Callback-Retries": "many"],
+            "Upstash-Failure-Callback-Retries must be a whole number"
+        ),
+        (
+            "https://a.example/", ["Upstash-Callback": "https://b.example/", "Upstash-Callback-Delay": "1h"],
+            "Upstash-Callback-Delay is not built"
+        ),
+        (
+            "https://a.example/", ["Upstash-Callback": "https://b.example/", "Upstash-Callback-Forward-Host": "x"],
+            "/callbacks/attempt/headers"
         ),
         ("https://a.example/", ["Upstash-Redact-Fields": "body"], "Upstash-Redact-Fields is not built"),
         ("https://a.example/", ["Upstash-Cron": "* * * * *"], "Upstash-Cron is for POST /v2/schedules"),
-        ("group", [:], "a URL group) is not built"), ("api/llm", [:], "is not mapped"),
-        ("ftp://a.example/", [:], "is not built"), ("https://a.example:99999/", [:], "/request/url"),
+        ("api/llm", [:], "is not mapped"),
+        ("ftp://a.example/", [:], "the name of a URL group"), ("https://a.example:99999/", [:], "/request/url"),
         ("https://user@/", [:], "/request/url"),
     ])
     func `what breaks a rule or is not built is refused by an error that says so, and nothing is stored`(
@@ -79,7 +90,131 @@ import Testing
         }
     }
 
-    @Test(arguments: ["topics", "topics/a/endpoints", "logs", "events", "flowControl/k"])
+    @Test func `a message to a URL group goes to each of its URLs, and to none when one refuses it`() async throws {
+        try await TestServer().test { call in
+            let missing = try await call(.post, "/v2/publish/pair", body: "x")
+            #expect(missing.status == .notFound, "\(missing.text)")
+            let two = #"{"endpoints": [{"url": "https://a.example/", "name": "first"}, {"url": "https://b.example/"}]}"#
+            #expect(try await call(.post, "/v2/topics/pair/endpoints", body: two).status == .ok)
+            let uri = "/v2/publish/pair?upstash-delay=1h&upstash-deduplication-id=d&upstash-callback=https://c.example/"
+            let answer = try await call(.post, uri, body: "x")
+            #expect(answer.status == .created && answer.json?.count == 2, "\(answer.text)")
+            let again = try await call(.post, uri, body: "x")
+            #expect(again.status == .accepted, "\(again.text)")
+            #expect(again.json?[0]?["messageId"]?.string == answer.json?[0]?["messageId"]?.string)
+            let id = try #require(answer.json?[0]?["messageId"]?.string)
+            let message = try await call(.get, "/v2/messages/\(id)").json
+            #expect(message?["url"]?.string == "https://a.example/" && message?["topicName"]?.string == "pair")
+            #expect(message?["endpointName"]?.string == "first" && message?["header"]?["Upstash-Topic-Name"] == nil)
+            let job = try await call(.get, "/v1/jobs/\(id)").json
+            #expect(job?["callbacks"]?["attempt"]?["content"]?["topicName"]?.string == "pair")
+            let batch = #"[{"destination": "https://d.example/", "body": "x"}, {"destination": "pair", "body": "x"}]"#
+            let answers = try await call(.post, "/v2/batch", body: batch).json
+            #expect(
+                answers?.count == 2 && answers?[1]?.count == 2
+                    && answers?[1]?[1]?["url"]?.string == "https://b.example/")
+            let refused = try await call(.post, "/v2/publish/pair?upstash-forward-host=x", body: "x")
+            #expect(refused.status == .badRequest, "\(refused.text)")
+            #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 5)
+            let found = try await call(.delete, "/v2/messages", body: #"{"topicName": "pair"}"#)
+            #expect(found.json?["cancelled"]?.integer == 4, "\(found.text)")
+            let cron = try fields(["Upstash-Cron": "* * * * *"])
+            let schedule = try await call(.post, "/v2/schedules/pair", headers: cron, body: "x")
+            #expect(schedule.status == .badRequest && schedule.text.contains("A schedule to a URL group is not built"))
+        }
+    }
+
+    @Test(arguments: [
+        ("[]", "must be an object"), ("{}", "/endpoints"), (#"{"endpoints": [{}]}"#, "/endpoints/0/url"),
+        (#"{"endpoints": [{"url": "ftp://a.example/"}]}"#, "/endpoints/0/url"),
+        (#"{"endpoints": [{"url": "https://u:p@a.example/"}]}"#, "/endpoints/0/url"),
+        (#"{"endpoints": [{"url": "https://a.example/", "weight": 1}]}"#, "/endpoints/0/weight"),
+    ])
+    func `endpoints that are none are refused, and so is a name that is none`(
+        _ body: String, _ words: String
+    ) async throws {
+        try await TestServer().test { call in
+            let answer = try await call(.post, "/v2/topics/g/endpoints", body: body)
+            #expect(answer.status == .badRequest && answer.text.contains(words), "\(answer.text)")
+            let name = try await call(.post, "/v2/topics/a%20b/endpoints", body: #"{"endpoints": []}"#)
+            #expect(name.status == .badRequest, "\(name.text)")
+            #expect(try await call(.get, "/v2/topics").text == "[]")
+        }
+    }
+
+    @Test func `a flow control key is what messages have set, and can be paused`() async throws {
+        try await TestServer().test { call in
+            #expect(try await call(.get, "/v2/flowControl/k").status == .notFound)
+            #expect(try await call(.post, "/v2/flowControl/k/pause").status == .notFound)
+            let flow = try fields(["Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": "rate=5, period=1m"])
+            #expect(
+                try await call(.post, "/v2/publish/https://a.example/", headers: flow, body: "x").status == .created)
+            #expect(try await call(.post, "/v2/flowControl/k/pause").status == .ok)
+            let key = try await call(.get, "/v2/flowControl/k").json
+            #expect(key?["flowControlKey"]?.string == "k" && key?["rateMax"]?.integer == 5)
+            #expect(key?["ratePeriod"]?.integer == 60 && key?["parallelismMax"]?.integer == 0)
+            #expect(key?["isPaused"]?.bool == true && key?["isPinnedRate"]?.bool == false)
+            #expect(try await call(.post, "/v2/flowControl/k/resume").status == .ok)
+            let all = try await call(.get, "/v2/flowControl").json
+            #expect(all?.count == 1 && all?[0]?["isPaused"]?.bool == false)
+            for action in ["pin", "unpin", "resetRate"] {
+                let refused = try await call(.post, "/v2/flowControl/k/\(action)")
+                #expect(refused.status == .badRequest && refused.text.contains("is not built"), "\(refused.text)")
+            }
+            let long = String(repeating: "k", count: 300)
+            #expect(try await call(.get, "/v2/flowControl/\(long)").status == .badRequest)
+            #expect(try await call(.get, "/v2/globalParallelism").json?["parallelismMax"]?.integer == 0)
+        }
+    }
+
+    @Test func `logs tell the newest message first, page by page, and nothing of jobs that are no messages`()
+        async throws
+    {
+        let server = try await TestServer()
+        _ = try await server.queueJob()
+        try await server.test { call in
+            var ids: [String] = []
+            for number in 1...3 {
+                let uri = "/v2/publish/https://a.example/\(number)?upstash-delay=1h&upstash-label=l\(number)"
+                ids.append(try #require(try await call(.post, uri, body: "x").json?["messageId"]?.string))
+            }
+            #expect(try await call(.delete, "/v2/messages/\(ids[1])").status == .accepted)
+            func entries(_ query: String, _ name: String = "logs") async throws -> [String] {
+                let answer = try await call(.get, "/v2/\(name)?\(query)").json
+                return (0..<(answer?[name]?.count ?? 0)).map { index in
+                    let entry = answer?[name]?[index]
+                    let place = ids.firstIndex(of: entry?["messageId"]?.string ?? "").map { "\($0)" } ?? "?"
+                    return "\(place) \(entry?["state"]?.string ?? "?")"
+                }
+            }
+            let all = ["2 CREATED", "1 CANCELED", "1 CREATED", "0 CREATED"]
+            #expect(try await entries("") == all)
+            #expect(try await entries("", "events") == all)
+            #expect(try await entries("state=CREATED") == ["2 CREATED", "1 CREATED", "0 CREATED"])
+            #expect(try await entries("label=l2") == ["1 CANCELED", "1 CREATED"])
+            #expect(try await entries("url=https://a.example/1") == ["0 CREATED"])
+            #expect(try await entries("messageIds=\(ids[0]),\(ids[2]),nonsense") == ["2 CREATED", "0 CREATED"])
+            #expect(try await entries("toDate=1") == [])
+            #expect(try await entries("fromDate=1") == all)
+            for count in 1...4 {
+                var (found, cursor) = ([String](), "")
+                repeat {
+                    let query = "count=\(count)&cursor=\(cursor)"
+                    found += try await entries(query)
+                    cursor = try await call(.get, "/v2/logs?\(query)").json?["cursor"]?.string ?? ""
+                } while !cursor.isEmpty
+                #expect(found == all, "\(count)")
+            }
+            for query in [
+                "count=0", "count=1001", "cursor=x", "cursor=\(ids[0])", "state=GONE", "fromDate=-1", "colour=red",
+                "messageIds=" + Array(repeating: "a", count: 101).joined(separator: ","),
+            ] {
+                #expect(try await call(.get, "/v2/logs?\(query)").status == .badRequest, "\(query)")
+            }
+        }
+    }
+
+    @Test(arguments: ["stats"])
     func `a part of QStash that is not built says so`(_ path: String) async throws {
         try await TestServer().test { call in
             let answer = try await call(.get, "/v2/\(path)")

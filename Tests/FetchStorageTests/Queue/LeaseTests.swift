@@ -1,5 +1,6 @@
 import FetchJobs
 import FetchStorage
+import HTTPTypes
 import Postgres
 import TestSupport
 import Testing
@@ -46,6 +47,29 @@ extension PostgresWorkQueue {
             #expect(try await fixture.queue(0).settle(claimed, .make()))
             let job = try #require(try await fixture.store().job(lost.id, of: fixture.tenant))
             #expect(job.attempts.map(\.errorName) == ["networkConnectionLost", nil])
+        }
+    }
+
+    // Twice, as its node may be lost between the two statements.
+    @Test func `the failure callback of a job that no node ends is stored once`() async throws {
+        try await StoreFixture.with { fixture in
+            let hook = #"{"url": "https://b.example/", "headers": {"Authorization": "Basic eDp5"}}"#
+            let job = try NewJob.make(
+                more: #", "callbacks": {"failure": \#(hook), "attempt": {"url": "https://c.example/"}}"#)
+            _ = try await fixture.store().enqueue([job])
+            let client = fixture.database.client
+            try await client.query(
+                "UPDATE queue SET node_id = NULL, claimed_at = NULL, expires_at = now() - interval '1 second'")
+            #expect(try await fixture.queue(0).promote().hasEndedJobs)
+            #expect(try await client.query("SELECT FROM owed_callbacks").count == 1)
+            for node in [0, 1, 0] { _ = try await fixture.queue(node).rescue() }
+            #expect(try await client.query("SELECT FROM owed_callbacks").isEmpty)
+            let claimed = try await fixture.queue(0).claim(limit: 10)
+            let callback = try #require(claimed.first)
+            #expect(claimed.count == 1 && callback.spec.request.headers[.authorization] == "Basic eDp5")
+            guard case .json(let content) = callback.spec.request.body else { throw InvalidInput([]) }
+            #expect(content.member("error")?.text == "timedOut" && content.member("status")?.integer == 0)
+            #expect(content.member("sourceMessageId")?.text == job.id.description)
         }
     }
 

@@ -66,6 +66,31 @@ package enum WorkQueueContract {
                 + compare("tries", second.map(\.tries), [1]) + compare("number", second.map(\.claim), [2])
                 + compare("attempts", try await subject.job(id)?.attempts.map(\.errorName), ["timedOut"])
         },
+        Clause("callbacks are stored with the end of an attempt, and not without it") { subject in
+            func telling(_ outcome: JobOutcome) throws -> JobOutcome {
+                var outcome = outcome
+                outcome.callbacks = [try NewJob.make(more: #", "labels": {"a": "b"}"#)]
+                return outcome
+            }
+            let id = try await subject.enqueue("")[0]
+            let first = try await subject.claim()[0]
+            let (retried, settled) = (try telling(.make(.failed)), try telling(.make()))
+            let waits = try await subject.queues[0].retry(first, retried, after: .zero)
+            let fenced = try await subject.queues[0].settle(first, try telling(.make(.failed)))
+            _ = try await subject.queues[0].promote()
+            let claims = try await subject.claim()
+            let second = claims.first { $0.id == id }
+            let ended = if let second { try await subject.queues[0].settle(second, settled) } else { false }
+            var labelled = JobFilter()
+            labelled.labels = [JobSpec.Label(name: "a", value: "b")]
+            let found = try await subject.store.jobs(
+                of: subject.tenant, matching: labelled, page: JobPage(limit: 10))
+            let last = try await subject.claim()
+            return compare("stored", [waits, fenced, ended], [true, false, true])
+                + compare("claimed", claims.map(\.id).filter { $0 != id }, retried.callbacks.map(\.id))
+                + compare("claimed at last", last.map(\.id), settled.callbacks.map(\.id))
+                + compare("found", Set(found.map(\.id)), Set((retried.callbacks + settled.callbacks).map(\.id)))
+        },
         Clause("no other attempt follows when the job is being cancelled") { subject in
             let id = try await subject.enqueue("")[0]
             let claimed = try await subject.claim()[0]

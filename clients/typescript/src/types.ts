@@ -500,6 +500,7 @@ export interface JobSpec {
   /** What an earlier download has left (`error.resumeData`), for this one to go on with. */
   resumeFrom?: BlobID;
   webhook?: JobWebhook;
+  callbacks?: JobCallbacks;
   /** The group it belongs to, which must be open. */
   group?: GroupID;
 }
@@ -1498,6 +1499,42 @@ export interface Delegate {
 }
 
 /**
+ * Jobs that tell of this one. Each is stored in the transaction that ends the attempt, so that no crash loses or
+ * doubles it, and has the label `callbackOf` with the id of this job. It sends a JSON object: its `content`, and
+ * `status` (0 without an answer), `header` and `body` of the response, `error` (a name), `retried`, `maxRetries`,
+ * `sourceMessageId` (this job), `url`, `method`, `sourceHeader` and `sourceBody` of its request, `notBefore` and
+ * `createdAt`. Bodies are in base64, and times in milliseconds. The object has 1 MiB at most: a body for which
+ * there is no room is left out. What is secret is not told.
+ */
+export interface JobCallbacks {
+  /** After each attempt that got an answer or failed; not after one that was cancelled or lost with its node. */
+  attempt?: JobCallback;
+  /** Once, when the job has failed; with `dlqId`, which is its id. */
+  failure?: JobCallback;
+}
+
+/**
+ * A job in the default session, without cookies, cache, credentials and redirects. Its request is sent again as
+ * `retry` says: with `replayUnsafe` also when nobody knows whether it arrived.
+ */
+export interface JobCallback {
+  url: HTTPURL;
+  /** Any token but CONNECT, TRACE and TRACK (RFC 9110 §9.1). */
+  method?: string;
+  /** As those of a request; sensitive ones are sealed with the job. */
+  headers?: RequestHeaderList | RequestHeaderMap;
+  /** As those of a request; the id in them is that of the callback. */
+  attemptHeaders?: Array<AttemptHeader>;
+  /** Members of your own for the object that is sent; those that tell of the attempt go before. */
+  content?: Record<string, unknown>;
+  retry?: Retry;
+  /** The longest pause between bytes, in seconds. */
+  timeoutIntervalForRequest?: number;
+  /** Your own words about the callback. */
+  labels?: Record<string, string>;
+}
+
+/**
  * Of jobs with one key only the first is stored: for as long as its `window` says, others of the same tenant are
  * answered with its id and `duplicate: true`, whatever else they ask for and whatever became of the first.
  * `Prefer: wait` waits for the first one. An `Idempotency-Key` is about repeats of one request, and goes before.
@@ -1733,6 +1770,7 @@ export interface Job {
   unique?: UniqueKey;
   labels?: Labels;
   webhook?: JobWebhook;
+  callbacks?: JobCallbacks;
   response?: Response;
   error?: LoadError;
   /** The redirects that were followed, in order. */

@@ -12,6 +12,8 @@ enum QStashDoor {
     static let label = "qstash"
     static let labelOfQueue = "qstash.queue"
     static let labelOfKey = "qstash.key"
+    static let labelOfGroup = "qstash.topic"
+    static let labelOfEndpoint = "qstash.endpoint"
     static let labelOfURL = "qstash.url"
     static let labelOfCaller = "qstash.caller"
     static let labelOfSchedule = "qstash.schedule"
@@ -21,14 +23,19 @@ enum QStashDoor {
     static func serves(_ path: String) -> Bool { path.hasPrefix("/v2/") }
 
     /// What QStash has and this door has not.
-    private static let missing: Set = [
-        "topics", "logs", "events", "flowControl", "globalParallelism", "stats",
-    ]
+    private static let missing: Set = ["stats"]
+
+    /// What cannot be done to a flow control key.
+    private static let missingOfFlows: Set = ["pin", "unpin", "resetRate"]
 
     /// The problem of a path that nothing is at.
     static func notFound(at path: String) -> Problem {
         guard serves(path) else { return Problem(.notFound, "There is no resource at this path.") }
-        let name = path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+        let parts = path.split(separator: "/").map(String.init)
+        let name = parts.dropFirst().first ?? ""
+        if name == "flowControl", parts.count == 4, let action = parts.last, missingOfFlows.contains(action) {
+            return notBuilt("/v2/flowControl/{key}/\(action)")
+        }
         return missing.contains(name)
             ? notBuilt("/v2/\(name)") : Problem(.notFound, "There is nothing of QStash at this path.")
     }

@@ -59,25 +59,12 @@ struct QStashFailedMessageRoutes: Sendable {
         writer.member("dlqId", job.id.description)
         writer.member("responseStatus", job.attempts.last?.status ?? 0)
         let response = job.response.flatMap { try? JSONParser.parse($0.bytes) }
-        var fields: [(name: String, values: [String])] = []
-        if case .array(let all) = response?.member("headers") {
-            for field in all {
-                guard let name = field.member("name")?.text, let value = field.member("value")?.text else { continue }
-                let canonical = QStashFields.canonical(name)
-                if let index = fields.firstIndex(where: { $0.name == canonical }) {
-                    fields[index].values.append(value)
-                } else {
-                    fields.append((canonical, [value]))
-                }
-            }
+        let fields = (response?.member("headers")?.elements ?? []).compactMap {
+            field -> (name: String, value: String)? in
+            guard let name = field.member("name")?.text, let value = field.member("value")?.text else { return nil }
+            return (name, value)
         }
-        writer.member(
-            "responseHeader",
-            object: { writer in
-                for (name, values) in fields {
-                    writer.member(name, array: { writer in values.forEach { writer.value($0) } })
-                }
-            })
+        writer.member("responseHeader", object: { $0.grouped(fields) })
         guard let body, !body.isEmpty else { return }
         if let text = String(validating: body, as: UTF8.self) {
             writer.member("responseBody", text)

@@ -12,14 +12,19 @@ struct QStashFields {
         "keep-alive", "te", "trailer", "upgrade", "expect", "content-type", "cookie", "forwarded",
     ]
 
+    /// What their names begin with.
+    private let title: String
     /// By their names in lower case, without `upstash-`.
     private var controls: [String: String] = [:]
+    /// What says how callbacks are sent.
+    private(set) var callbacks: [JobCallback.Occasion: QStashFields] = [:]
     /// Those that are sent to the destination.
     private(set) var forwarded: [(name: String, value: String)] = []
     private(set) var contentType: String?
 
     /// - Parameter query: Its parameters count where no field says the same.
     init(_ fields: [(name: String, value: String)], query: RawQuery = RawQuery(nil)) {
+        title = "Upstash-"
         let queried = query.items.map { (name: $0.name, value: $0.value) }
         for (name, value) in fields + queried.filter({ $0.name.hasPrefix(Self.prefix) }) {
             let lower = name.lowercased()
@@ -28,8 +33,7 @@ struct QStashFields {
                 let rest = String(name.dropFirst(Self.forwardPrefix.utf8.count))
                 if !rest.lowercased().hasPrefix(Self.prefix) { forwarded.append((rest, value)) }
             } else if lower.hasPrefix(Self.prefix) {
-                let control = String(lower.dropFirst(Self.prefix.utf8.count))
-                if controls[control] == nil { controls[control] = value }
+                add(String(name.dropFirst(Self.prefix.utf8.count)), value)
             } else if lower == "content-type" {
                 contentType = value
             }
@@ -46,6 +50,39 @@ struct QStashFields {
         }
     }
 
+    /// Those of a callback.
+    private init(of occasion: JobCallback.Occasion) { title = "Upstash-\(Self.canonical(occasion.control))-" }
+
+    /// Takes a field that says something about the message, or about a callback.
+    private mutating func add(_ name: String, _ value: String) {
+        let lower = name.lowercased()
+        for occasion in JobCallback.Occasion.allCases where lower.hasPrefix(occasion.control + "-") {
+            let rest = String(name.dropFirst(occasion.control.utf8.count + 1))
+            callbacks[occasion, default: QStashFields(of: occasion)].addOfCallback(rest, value)
+            return
+        }
+        if controls[lower] == nil { controls[lower] = value }
+    }
+
+    private static let ofCallbacks: Set = ["method", "retries", "retry-delay", "timeout"]
+    /// What messages have, and callbacks have not.
+    private static let notOfCallbacks: Set = [
+        "delay", "not-before", "label", "queue-name", "flow-control-key", "flow-control-value", "deduplication-id",
+        "content-based-deduplication", "redact-fields", "callback", "failure-callback", "header-forward",
+    ]
+
+    /// What has no meaning here is forwarded: clients write `Upstash-Callback-X-Own` for `Upstash-Callback-Forward-X-Own`.
+    private mutating func addOfCallback(_ name: String, _ value: String) {
+        let lower = name.lowercased()
+        if Self.ofCallbacks.contains(lower) || Self.notOfCallbacks.contains(lower) {
+            if controls[lower] == nil { controls[lower] = value }
+        } else {
+            let forward = "forward-"
+            let rest = lower.hasPrefix(forward) ? String(name.dropFirst(forward.utf8.count)) : name
+            if !rest.lowercased().hasPrefix(Self.prefix) { forwarded.append((rest, value)) }
+        }
+    }
+
     subscript(_ name: String) -> String? { controls[name] }
 
     /// Those of a message that is sent once, at a time of its own.
@@ -57,9 +94,7 @@ struct QStashFields {
     /// Refuses what is not built, as a message without what it asks for is another one, and what says nothing here.
     func require(ofSchedule: Bool) throws(Problem) {
         for name in controls.keys.sorted() {
-            if name.hasPrefix("callback") || name.hasPrefix("failure-callback") || name == "redact-fields" {
-                throw QStashDoor.notBuilt("Upstash-\(Self.canonical(name))")
-            }
+            if name == "redact-fields" { throw QStashDoor.notBuilt("Upstash-Redact-Fields") }
             if ofSchedule, Self.ofMessages.contains(name) {
                 throw refusal(name, "is not for schedules: they say when their messages are sent")
             }
@@ -67,13 +102,19 @@ struct QStashFields {
                 throw refusal(name, "is for POST /v2/schedules/{destination}")
             }
         }
+        for (occasion, fields) in callbacks.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            if let name = fields.controls.keys.sorted().first(where: Self.notOfCallbacks.contains) {
+                throw fields.refusal(name, "is not built")
+            }
+            if self[occasion.control] == nil {
+                let name = "Upstash-\(Self.canonical(occasion.control))"
+                throw Problem(.invalidParameter, "Fields \(name)-* need \(name)")
+            }
+        }
     }
 
     /// `content-type` as `Content-Type`.
-    static func canonical(_ name: String) -> String {
-        name.split(separator: "-", omittingEmptySubsequences: false)
-            .map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }.joined(separator: "-")
-    }
+    static func canonical(_ name: String) -> String { HTTPField.inTitleCase(name) }
 
     // MARK: Values
 
@@ -97,6 +138,16 @@ struct QStashFields {
     func isTrue(_ name: String) -> Bool { self[name]?.lowercased() == "true" }
 
     func refusal(_ name: String, _ message: String) -> Problem {
-        Problem(.invalidParameter, "Upstash-\(Self.canonical(name)) \(message)")
+        Problem(.invalidParameter, "\(title)\(Self.canonical(name)) \(message)")
+    }
+}
+
+extension JobCallback.Occasion {
+    /// What the fields about it are called, and begin with, in lower case and without `upstash-`.
+    var control: String {
+        switch self {
+        case .attempt: "callback"
+        case .failure: "failure-callback"
+        }
     }
 }

@@ -24,16 +24,15 @@ struct QStashMessage {
     let limits: SharedLimits?
 
     /// - Parameters:
-    ///   - destination: As the client wrote it.
     ///   - queue: The queue that the path or a batch names.
     ///   - caller: The address of the client.
     ///   - schedule: The id of the schedule that sends it, as its client knows it; nil for none.
     init(
-        to destination: String, _ fields: QStashFields, body: [UInt8], queue: String?, caller: String?,
+        to target: QStashTarget, _ fields: QStashFields, body: [UInt8], queue: String?, caller: String?,
         schedule: String? = nil
     ) throws {
         try fields.require(ofSchedule: schedule != nil)
-        let url = try Self.url(destination)
+        let url = target.url
         self.queue = try (queue ?? fields["queue-name"]).map(Self.queue)
         let key = fields["flow-control-key"]
         if self.queue != nil, key != nil {
@@ -49,19 +48,23 @@ struct QStashMessage {
         labels.append(JSONMember(QStashDoor.labelOfURL, .string(Self.digest(url))))
         if let caller { labels.append(JSONMember(QStashDoor.labelOfCaller, .string(caller))) }
         if let schedule { labels.append(JSONMember(QStashDoor.labelOfSchedule, .string(schedule))) }
+        if let group = target.group { labels.append(JSONMember(QStashDoor.labelOfGroup, .string(group))) }
+        if let name = target.endpoint { labels.append(JSONMember(QStashDoor.labelOfEndpoint, .string(name))) }
         if let queue = self.queue { labels.append(JSONMember(QStashDoor.labelOfQueue, .string(queue))) }
         if let key { labels.append(JSONMember(QStashDoor.labelOfKey, .string(key))) }
         labels += try Self.labels(fields)
         var job = [
-            JSONMember("request", try Self.request(url, fields, body, caller, schedule)),
+            JSONMember("request", try Self.request(target, fields, body, caller, schedule)),
             JSONMember("configuration", try Self.configuration(fields)),
             JSONMember("labels", .object(labels)),
         ]
+        let callbacks = try Self.callbacks(target, fields, caller, schedule)
+        if !callbacks.isEmpty { job.append(JSONMember("callbacks", .object(callbacks))) }
         if let runAt = try Self.runAt(fields) { job.append(JSONMember("runAt", .string(runAt.description))) }
         if let flow = self.queue.map(Self.flow(ofQueue:)) ?? key.map(Self.flow(ofKey:)) {
             job.append(JSONMember("flow", .object([JSONMember("key", .string(flow))])))
         }
-        if let unique = Self.uniqueKey(url, fields, body) {
+        if let unique = Self.uniqueKey(target, fields, body) {
             job.append(
                 JSONMember(
                     "unique",
@@ -76,42 +79,26 @@ struct QStashMessage {
 
     // MARK: Where it goes
 
+    /// Whether names of queues and groups may have a byte.
+    static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
     static func flow(ofQueue name: String) -> String { "qstash.queue.\(name)" }
     static func flow(ofKey key: String) -> String { "qstash.key.\(key)" }
 
     /// - Throws: ``Problem`` for a text that is no name of a queue.
     static func queue(_ name: String) throws(Problem) -> String {
-        let isPlain = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-        guard (1...128).contains(name.utf8.count), isPlain else {
+        guard (1...128).contains(name.utf8.count), name.utf8.allSatisfy(isPlain) else {
             throw Problem(
                 .invalidParameter, "The name of a queue has 1 to 128 letters, digits, hyphens, underscores and dots.")
         }
         return name
-    }
-
-    /// The URL that a path or a batch names.
-    private static func url(_ text: String) throws(Problem) -> String {
-        var text = text
-        let lower = text.prefix(12).lowercased()
-        if lower.hasPrefix("http%3a") || lower.hasPrefix("https%3a") {
-            text = text.removingPercentEncoding ?? text
-        }
-        for scheme in ["http", "https"] where text.lowercased().hasPrefix("\(scheme):/") {
-            // Some proxies make one slash of two.
-            let rest = text.dropFirst(scheme.utf8.count + 2)
-            return "\(scheme)://\(rest.hasPrefix("/") ? rest.dropFirst() : rest)"
-        }
-        if text.hasPrefix("api/") || text == "api" {
-            throw Problem(.invalidParameter, "The destination api/… is not mapped: name the URL that it stands for.")
-        }
-        throw QStashDoor.notBuilt("A destination that is no http or https URL (a URL group)")
     }
 
     private static func digest(_ text: String) -> String { SHA256Digest(of: Array(text.utf8)).hexadecimal(32) }
@@ -124,32 +111,16 @@ struct QStashMessage {
     // MARK: What it sends
 
     private static func request(
-        _ url: String, _ fields: QStashFields, _ body: [UInt8], _ caller: String?, _ schedule: String?
+        _ target: QStashTarget, _ fields: QStashFields, _ body: [UInt8], _ caller: String?, _ schedule: String?
     ) throws(Problem) -> JSONValue {
-        var headers: [JSONValue] = []
-        func add(_ name: String, _ value: String) {
-            headers.append(.object([JSONMember("name", .string(name)), JSONMember("value", .string(value))]))
-        }
-        for (name, value) in fields.forwarded { add(name, value) }
         let forwards = Set(fields.forwarded.map { $0.name.lowercased() })
-        if let type = fields.contentType, !forwards.contains("content-type") { add("Content-Type", type) }
-        if !forwards.contains("user-agent") { add("User-Agent", "Upstash-QStash") }
-        if let caller { add("Upstash-Caller-Ip", caller) }
-        if let schedule { add("Upstash-Schedule-Id", schedule) }
-        func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
-            .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
-        }
-        var request = [
-            JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
-            JSONMember("headers", .array(headers)),
-            JSONMember(
-                "attemptHeaders",
-                .array([
-                    made("Upstash-Message-Id", "job"), made("Upstash-Retried", "retries"),
-                    made("Upstash-Signature", "signature", [JSONMember("issuer", .string("Upstash"))]),
-                ])),
-            JSONMember("cachePolicy", .string("reloadIgnoringLocalCacheData")),
-        ]
+        var own: [(String, String)] = []
+        if let type = fields.contentType, !forwards.contains("content-type") { own.append(("Content-Type", type)) }
+        if let caller { own.append(("Upstash-Caller-Ip", caller)) }
+        if let schedule { own.append(("Upstash-Schedule-Id", schedule)) }
+        if let group = target.group { own.append(("Upstash-Topic-Name", group)) }
+        var request = try outline(target.url, fields, own)
+        request.append(JSONMember("cachePolicy", .string("reloadIgnoringLocalCacheData")))
         if !body.isEmpty {
             let hasType = fields.contentType != nil || forwards.contains("content-type")
             // A text has a type of its own where none is named, and QStash sends none.
@@ -161,10 +132,68 @@ struct QStashMessage {
         return .object(request)
     }
 
+    /// A request without its body.
+    private static func outline(
+        _ url: String, _ fields: QStashFields, _ own: [(String, String)]
+    ) throws(Problem) -> [JSONMember] {
+        let hasAgent = fields.forwarded.contains { $0.name.lowercased() == "user-agent" }
+        let headers =
+            fields.forwarded.map { ($0.name, $0.value) } + own
+            + (hasAgent ? [] : [("User-Agent", "Upstash-QStash")])
+        func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
+            .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
+        }
+        return [
+            JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
+            JSONMember(
+                "headers",
+                .array(
+                    headers.map { name, value in
+                        .object([JSONMember("name", .string(name)), JSONMember("value", .string(value))])
+                    })),
+            JSONMember(
+                "attemptHeaders",
+                .array([
+                    made("Upstash-Message-Id", "job"), made("Upstash-Retried", "retries"),
+                    made("Upstash-Signature", "signature", [JSONMember("issuer", .string("Upstash"))]),
+                ])),
+        ]
+    }
+
+    /// The messages that tell of its attempts, which have its retries where they have none of their own.
+    private static func callbacks(
+        _ target: QStashTarget, _ fields: QStashFields, _ caller: String?, _ schedule: String?
+    ) throws -> [JSONMember] {
+        var told: [JSONMember] = []
+        if let group = target.group { told.append(JSONMember("topicName", .string(group))) }
+        if let endpoint = target.endpoint { told.append(JSONMember("endpointName", .string(endpoint))) }
+        if let caller { told.append(JSONMember("callerIP", .string(caller))) }
+        if let schedule { told.append(JSONMember("scheduleId", .string(schedule))) }
+        return try JobCallback.Occasion.allCases.compactMap { occasion in
+            guard let destination = fields[occasion.control] else { return nil }
+            let url = try QStashTarget.url(destination, of: "A callback").url
+            let own = fields.callbacks[occasion] ?? QStashFields([])
+            var labels = [JSONMember(QStashDoor.label, .string("message"))]
+            labels.append(JSONMember(QStashDoor.labelOfURL, .string(digest(url))))
+            if let caller { labels.append(JSONMember(QStashDoor.labelOfCaller, .string(caller))) }
+            var callback = try outline(url, own, [])
+            callback.append(JSONMember("content", .object(told)))
+            callback.append(JSONMember("retry", .object(try retry(own, of: fields))))
+            if let timeout = try own.duration("timeout") {
+                callback.append(JSONMember("timeoutIntervalForRequest", .number(JSONNumber(timeout.seconds))))
+            }
+            callback.append(JSONMember("labels", .object(labels)))
+            return JSONMember(occasion.rawValue, .object(callback))
+        }
+    }
+
     // MARK: How it is delivered
 
-    private static func configuration(_ fields: QStashFields) throws -> JSONValue {
-        let retries = try fields.integer("retries", in: 0...maximumRetries) ?? standardRetries
+    /// - Parameter message: Whose callback it is; nil for a message.
+    private static func retry(_ fields: QStashFields, of message: QStashFields? = nil) throws -> [JSONMember] {
+        let retries =
+            try fields.integer("retries", in: 0...maximumRetries)
+            ?? message?.integer("retries", in: 0...maximumRetries) ?? standardRetries
         var retry = [
             JSONMember("maximumAttempts", .number(JSONNumber(Int64(retries + 1)))),
             JSONMember("statuses", .array([.string("!2xx")])), JSONMember("replayUnsafe", .bool(true)),
@@ -176,13 +205,18 @@ struct QStashMessage {
                     JSONMember("field", .string("Upstash-NonRetryable-Error")),
                 ])),
         ]
-        retry.append(JSONMember("backoff", .object(try backoff(fields))))
+        let saying = fields["retry-delay"] == nil ? message ?? fields : fields
+        retry.append(JSONMember("backoff", .object(try backoff(saying))))
+        return retry
+    }
+
+    private static func configuration(_ fields: QStashFields) throws -> JSONValue {
         var configuration = [
             JSONMember("redirects", .object([JSONMember("policy", .string("return"))])),
             JSONMember("cookies", .object([JSONMember("jar", .string("none"))])),
             JSONMember("authentication", .object([JSONMember("methods", .array([]))])),
             JSONMember("cache", .object([JSONMember("storagePolicy", .string("notAllowed"))])),
-            JSONMember("retry", .object(retry)),
+            JSONMember("retry", .object(try retry(fields))),
         ]
         // All attempts together may take as long as their waits do, which is longer than jobs have by default.
         var timeouts = [JSONMember("timeoutIntervalForResource", .number(JSONNumber(longestLife)))]
@@ -283,8 +317,11 @@ struct QStashMessage {
 
     // MARK: Whether it is another one
 
-    private static func uniqueKey(_ url: String, _ fields: QStashFields, _ body: [UInt8]) -> String? {
-        if let id = fields["deduplication-id"], !id.isEmpty { return "qstash.id.\(digest(id))" }
+    private static func uniqueKey(_ target: QStashTarget, _ fields: QStashFields, _ body: [UInt8]) -> String? {
+        if let id = fields["deduplication-id"], !id.isEmpty {
+            // Of a group, each has one of its own.
+            return "qstash.id.\(digest(target.group.map { "\(id.utf8.count) \(id) \($0) \(target.url)" } ?? id))"
+        }
         guard fields.isTrue("content-based-deduplication") else { return nil }
         var hash = SHA256()
         // Each part behind its length, so that no two messages have the same text.
@@ -292,7 +329,7 @@ struct QStashMessage {
             hash.update(data: Array("\(bytes.count):".utf8))
             hash.update(data: bytes)
         }
-        add(Array(url.utf8))
+        add(Array(target.url.utf8))
         add(body)
         add(Array((fields.contentType ?? "").utf8))
         for (name, value) in fields.forwarded.map({ ($0.name.lowercased(), $0.value) }).sorted(by: <) {
@@ -330,14 +367,28 @@ extension QStashMessage {
         (spec.configuration.retry.maximumAttempts ?? standardRetries + 1) - 1
     }
 
+    /// The labels of its client.
+    static func labels(of spec: JobSpec) -> [String] {
+        spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
+    }
+
     /// What a message and a schedule have in common.
     static func writeContent(of spec: JobSpec, _ writer: inout JSONWriter) {
-        let labels = spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
+        let labels = labels(of: spec)
         writer.member("method", spec.request.method.rawValue)
         writer.member("header", object: { write(spec.request, &$0) })
         write(spec.request.body, &writer)
+        for callback in spec.callbacks {
+            let (name, request) = (callback.occasion.member, callback.job.request)
+            writer.member(name, "\(request.url)")
+            if request.headers.contains(where: isForwarded) {
+                writer.member("\(name)Header", object: { write(request, &$0) })
+            }
+        }
         writer.member("retryDelayExpression", retryDelay(spec.configuration.retry.backoff))
         writer.member("callerIP", label(QStashDoor.labelOfCaller, of: spec))
+        writer.member("topicName", label(QStashDoor.labelOfGroup, of: spec))
+        writer.member("endpointName", label(QStashDoor.labelOfEndpoint, of: spec))
         writer.member("queueName", label(QStashDoor.labelOfQueue, of: spec))
         writer.member("flowControlKey", label(QStashDoor.labelOfKey, of: spec))
         writer.member("label", labels.first)
@@ -345,23 +396,15 @@ extension QStashMessage {
     }
 
     /// Fields that the service adds.
-    private static let ownFields: Set = ["upstash-caller-ip", "upstash-schedule-id"]
+    private static let ownFields: Set = ["upstash-caller-ip", "upstash-schedule-id", "upstash-topic-name"]
+
+    private static func isForwarded(_ field: HTTPField) -> Bool {
+        !ownFields.contains(field.name.canonicalName) && !(field.name == .userAgent && field.value == "Upstash-QStash")
+    }
 
     /// The fields that its client forwards, each with the list of its values.
     private static func write(_ request: JobRequest, _ writer: inout JSONWriter) {
-        var values: [(name: String, values: [String])] = []
-        for field in request.headers where !ownFields.contains(field.name.canonicalName) {
-            let name = QStashFields.canonical(field.name.rawName)
-            if name == "User-Agent", field.value == "Upstash-QStash" { continue }
-            if let index = values.firstIndex(where: { $0.name == name }) {
-                values[index].values.append(field.value)
-            } else {
-                values.append((name, [field.value]))
-            }
-        }
-        for (name, values) in values {
-            writer.member(name, array: { writer in values.forEach { writer.value($0) } })
-        }
+        writer.grouped(request.headers.filter(isForwarded).map { ($0.name.rawName, $0.value) })
     }
 
     private static func write(_ body: JobBody?, _ writer: inout JSONWriter) {
@@ -373,7 +416,27 @@ extension QStashMessage {
             } else {
                 writer.member("bodyBase64", Data(bytes).base64EncodedString())
             }
+        case .json(let value): writer.member("body", value.json)
         default: break
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Members for header fields, each with the list of its values.
+    mutating func grouped(_ fields: [(name: String, value: String)]) {
+        for (name, values) in HTTPField.grouped(fields) {
+            member(name, array: { writer in values.forEach { writer.value($0) } })
+        }
+    }
+}
+
+extension JobCallback.Occasion {
+    /// What a message shows its URL as.
+    var member: String {
+        switch self {
+        case .attempt: "callback"
+        case .failure: "failureCallback"
         }
     }
 }

@@ -19,6 +19,7 @@ struct QStashMessageRoutes: Sendable {
     let keys: any KeyStore
     let sessions: KnownSessions
     let queues: QStashQueues
+    let groups: any URLGroupStore
     let proxies: TrustedProxies
     let submitted: Counter
 
@@ -46,13 +47,30 @@ struct QStashMessageRoutes: Sendable {
 
     private func publish(_ call: Call, to destination: String, queue: String?) async throws -> Response {
         let order = try await QStashOrder(call, to: destination, through: proxies)
-        let message = try QStashMessage(
-            to: order.destination, order.fields, body: order.body, queue: queue, caller: order.caller)
-        guard let stored = try await store([message], by: try call.requireKey()).first else {
-            throw Problem(.internalError)
+        let key = try call.requireKey()
+        let targets = try await groups.targets(of: QStashTarget.destination(order.destination), tenant: key.tenant)
+        let messages = try targets.all.map {
+            try QStashMessage(to: $0, order.fields, body: order.body, queue: queue, caller: order.caller)
         }
-        let answer = try stored.get()
-        return .json(status: answer.isDuplicate ? .accepted : .created) { answer.write(&$0) }
+        let answers = try await store(messages, by: key).map { try $0.get() }
+        let status: HTTPResponse.Status = answers.allSatisfy(\.isDuplicate) ? .accepted : .created
+        guard !targets.isGroup else {
+            var writer = JSONWriter()
+            writer.array { writer in Self.write(answers, to: targets.all, &writer) }
+            return .json(writer.bytes, status: status)
+        }
+        guard let answer = answers.first else { throw Problem(.internalError) }
+        return .json(status: status) { answer.write(&$0) }
+    }
+
+    /// What came of a message to each URL of a group.
+    private static func write(_ answers: [Answer], to targets: [QStashTarget], _ writer: inout JSONWriter) {
+        for (answer, target) in zip(answers, targets) {
+            writer.object { writer in
+                answer.write(&writer)
+                writer.member("url", target.url)
+            }
+        }
     }
 
     private struct Answer {
@@ -108,38 +126,57 @@ struct QStashMessageRoutes: Sendable {
             throw Problem(.invalidParameter, "A batch may have \(Self.maximumBatch) messages.")
         }
         let caller = call.client(through: proxies)?.description
-        var messages: [QStashMessage] = []
+        let key = try call.requireKey()
+        var (messages, parts) = ([QStashMessage](), [(targets: [QStashTarget], isGroup: Bool)]())
         for (index, element) in elements.enumerated() {
-            do { messages.append(try Self.message(element, from: caller)) } catch {
+            do {
+                let (targets, isGroup, own) = try await self.messages(element, of: tenant, from: caller)
+                guard messages.count + own.count <= Self.maximumBatch else {
+                    throw Problem(.invalidParameter, "a batch goes to \(Self.maximumBatch) URLs at most")
+                }
+                messages += own
+                parts.append((targets, isGroup))
+            } catch {
                 let problem = Problem(error)
                 throw Problem(.invalidParameter, "Message \(index): \(problem.detail ?? problem.code.title)")
             }
             // Others have their turn in between.
             if index % Self.turn == Self.turn - 1 { await Task.yield() }
         }
-        let answers = try await store(messages, by: try call.requireKey())
+        let answers = try await store(messages, by: key)
         // Nothing was stored: the client is told by the status, as for a single message.
         if let refusal = answers.first, case .failure(let problem) = refusal,
             !answers.contains(where: { if case .success = $0 { true } else { false } })
         {
             throw problem
         }
+        var rest = answers[...]
         var writer = JSONWriter()
         writer.array { writer in
-            for answer in answers {
-                writer.object { writer in
-                    switch answer {
-                    case .success(let answer): answer.write(&writer)
-                    case .failure(let problem): writer.member("error", problem.detail ?? problem.code.title)
+            for (targets, isGroup) in parts {
+                let own = zip(rest.prefix(targets.count), targets)
+                rest = rest.dropFirst(targets.count)
+                func write(_ writer: inout JSONWriter) {
+                    for (answer, target) in own {
+                        writer.object { writer in
+                            switch answer {
+                            case .success(let answer): answer.write(&writer)
+                            case .failure(let problem): writer.member("error", problem.detail ?? problem.code.title)
+                            }
+                            if isGroup { writer.member("url", target.url) }
+                        }
                     }
                 }
+                if isGroup { writer.array(write) } else { write(&writer) }
             }
         }
         return .json(writer.bytes)
     }
 
-    /// A message of a batch; members that are null are not there, as clients write them.
-    private static func message(_ json: JSONValue, from caller: String?) throws -> QStashMessage {
+    /// A message of a batch, for each URL that it goes to; members that are null are not there, as clients write them.
+    private func messages(
+        _ json: JSONValue, of tenant: Tenant.ID, from caller: String?
+    ) async throws -> (targets: [QStashTarget], isGroup: Bool, messages: [QStashMessage]) {
         guard case .object(let members) = json else {
             throw Problem(.invalidParameter, "A message of a batch is an object.")
         }
@@ -148,14 +185,18 @@ struct QStashMessageRoutes: Sendable {
         let object = JSONReader(given, check: check).object(of: ["destination", "headers", "body", "queue"])
         let destination = object?.required("destination")?.string(maximumLength: 16_384)
         let queue = object?["queue"]?.string(maximumLength: 128)
-        let body = object?["body"]?.text(maximumLength: maximumBody)
+        let body = object?["body"]?.text(maximumLength: Self.maximumBody)
         let fields = (object?["headers"]?.dictionary() ?? []).flatMap { name, reader in
             if case .array(let values) = reader.value { return values.compactMap { $0.text.map { (name, $0) } } }
             return reader.text().map { [(name, $0)] } ?? []
         }
         try check.finish()
-        return try QStashMessage(
-            to: destination ?? "", QStashFields(fields), body: Array((body ?? "").utf8), queue: queue, caller: caller)
+        let targets = try await groups.targets(of: QStashTarget.destination(destination ?? ""), tenant: tenant)
+        let messages = try targets.all.map {
+            try QStashMessage(
+                to: $0, QStashFields(fields), body: Array((body ?? "").utf8), queue: queue, caller: caller)
+        }
+        return (targets.all, targets.isGroup, messages)
     }
 
     // MARK: Reading and cancelling

@@ -39,7 +39,8 @@ struct QStashScheduleRoutes: Sendable {
         let id = try named.map { try Self.id($0, of: tenant) } ?? Schedule.ID()
         let name = named ?? id.description
         let message = try QStashMessage(
-            to: order.destination, order.fields, body: order.body, queue: nil, caller: order.caller, schedule: name)
+            to: QStashTarget.url(order.destination, of: "A schedule"), order.fields, body: order.body, queue: nil,
+            caller: order.caller, schedule: name)
         var spec = try Self.spec(order.fields, message)
         let key = try call.requireKey()
         try await rules.check(&spec.job, tenant, by: key)

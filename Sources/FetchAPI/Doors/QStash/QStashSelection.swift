@@ -20,9 +20,10 @@ struct QStashSelection {
 
     private static let names: Set = [
         "queueName", "url", "label", "flowControlKey", "callerIp", "callerIP", "fromDate", "toDate", "count",
+        "topicName",
     ]
     /// Those for messages that were given up.
-    private static let namesOfFailed: Set = ["messageId", "topicName", "scheduleId", "responseStatus", "cursor"]
+    private static let namesOfFailed: Set = ["messageId", "scheduleId", "responseStatus", "cursor"]
 
     /// - Parameters:
     ///   - name: What the list of ids is called.
@@ -62,11 +63,12 @@ struct QStashSelection {
         try check.finish()
     }
 
-    private static func labels(_ text: (String) -> String?) -> [JobSpec.Label] {
+    static func labels(_ text: (String) -> String?) -> [JobSpec.Label] {
         var labels = [JobSpec.Label(name: QStashDoor.label, value: "message")]
         func add(_ label: String, _ value: String?) {
             if let value { labels.append(JobSpec.Label(name: label, value: value)) }
         }
+        add(QStashDoor.labelOfGroup, text("topicName"))
         add(QStashDoor.labelOfQueue, text("queueName"))
         add(QStashDoor.labelOfKey, text("flowControlKey"))
         add(QStashDoor.labelOfCaller, text("callerIp") ?? text("callerIP"))
@@ -78,7 +80,6 @@ struct QStashSelection {
 
     private mutating func readFailed(_ text: (String) -> String?, _ number: (String) throws -> Int64?) throws {
         filter.state = .failed
-        if text("topicName") != nil { throw QStashDoor.notBuilt("topicName (a URL group)") }
         // A message is in the list once, under its own id.
         if let message = text("messageId") { ids = (ids ?? []) + [Job.ID(message)].compactMap(\.self) }
         if let status = try number("responseStatus") {

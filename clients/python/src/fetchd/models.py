@@ -425,6 +425,7 @@ class JobSpec(Model):
     resume_from: BlobID | None = None
     """What an earlier download has left (`error.resumeData`), for this one to go on with."""
     webhook: JobWebhook | None = None
+    callbacks: JobCallbacks | None = None
     group: GroupID | None = None
     """The group it belongs to, which must be open."""
 
@@ -1289,6 +1290,42 @@ class Delegate(Model):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JobCallbacks(Model):
+    """Jobs that tell of this one. Each is stored in the transaction that ends the attempt, so that no crash loses or
+    doubles it, and has the label `callbackOf` with the id of this job. It sends a JSON object: its `content`, and
+    `status` (0 without an answer), `header` and `body` of the response, `error` (a name), `retried`, `maxRetries`,
+    `sourceMessageId` (this job), `url`, `method`, `sourceHeader` and `sourceBody` of its request, `notBefore` and
+    `createdAt`. Bodies are in base64, and times in milliseconds. The object has 1 MiB at most: a body for which
+    there is no room is left out. What is secret is not told."""
+
+    attempt: JobCallback | None = None
+    """After each attempt that got an answer or failed; not after one that was cancelled or lost with its node."""
+    failure: JobCallback | None = None
+    """Once, when the job has failed; with `dlqId`, which is its id."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobCallback(Model):
+    """A job in the default session, without cookies, cache, credentials and redirects. Its request is sent again as
+    `retry` says: with `replayUnsafe` also when nobody knows whether it arrived."""
+
+    url: HTTPURL
+    method: str | None = None
+    """Any token but CONNECT, TRACE and TRACK (RFC 9110 §9.1)."""
+    headers: Any = None
+    """As those of a request; sensitive ones are sealed with the job."""
+    attempt_headers: list[AttemptHeader] | None = None
+    """As those of a request; the id in them is that of the callback."""
+    content: dict[str, Any] | None = None
+    """Members of your own for the object that is sent; those that tell of the attempt go before."""
+    retry: Retry | None = None
+    timeout_interval_for_request: float | None = None
+    """The longest pause between bytes, in seconds."""
+    labels: dict[str, str] | None = None
+    """Your own words about the callback."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UniqueKey(Model):
     """Of jobs with one key only the first is stored: for as long as its `window` says, others of the same tenant are
     answered with its id and `duplicate: true`, whatever else they ask for and whatever became of the first.
@@ -1493,6 +1530,7 @@ class Job(Model):
     unique: UniqueKey | None = None
     labels: Labels | None = None
     webhook: JobWebhook | None = None
+    callbacks: JobCallbacks | None = None
     response: Response | None = None
     error: LoadError | None = None
     redirects: list[Redirect] | None = None
@@ -2865,6 +2903,7 @@ JobSpec._members = (
     Member("labels", "labels", mapped(text), False),
     Member("resumeFrom", "resume_from", text, False),
     Member("webhook", "webhook", JobWebhook.from_json, False),
+    Member("callbacks", "callbacks", JobCallbacks.from_json, False),
     Member("group", "group", text, False),
 )
 Rate._members = (
@@ -3214,6 +3253,20 @@ Delegate._members = (
     Member("whenUnreachable", "when_unreachable", text, False),
     Member("maximumQuestions", "maximum_questions", integer, False),
 )
+JobCallbacks._members = (
+    Member("attempt", "attempt", JobCallback.from_json, False),
+    Member("failure", "failure", JobCallback.from_json, False),
+)
+JobCallback._members = (
+    Member("url", "url", text, True),
+    Member("method", "method", text, False),
+    Member("headers", "headers", anything, False),
+    Member("attemptHeaders", "attempt_headers", lambda value: listed(AttemptHeader.from_json)(value), False),
+    Member("content", "content", mapped(anything), False),
+    Member("retry", "retry", Retry.from_json, False),
+    Member("timeoutIntervalForRequest", "timeout_interval_for_request", number, False),
+    Member("labels", "labels", mapped(text), False),
+)
 UniqueKey._members = (
     Member("key", "key", text, True),
     Member("window", "window", number, False),
@@ -3305,6 +3358,7 @@ Job._members = (
     Member("unique", "unique", UniqueKey.from_json, False),
     Member("labels", "labels", mapped(text), False),
     Member("webhook", "webhook", JobWebhook.from_json, False),
+    Member("callbacks", "callbacks", JobCallbacks.from_json, False),
     Member("response", "response", Response.from_json, False),
     Member("error", "error", LoadError.from_json, False),
     Member("redirects", "redirects", lambda value: listed(Redirect.from_json)(value), False),

@@ -196,6 +196,7 @@ class JobSpec(TypedDict, total=False):
     labels: Labels
     resumeFrom: BlobID
     webhook: JobWebhook
+    callbacks: JobCallbacks
     group: GroupID
 
 
@@ -603,6 +604,32 @@ class Delegate(TypedDict, total=False):
     maximumQuestions: int
 
 
+class JobCallbacks(TypedDict, total=False):
+    """Jobs that tell of this one. Each is stored in the transaction that ends the attempt, so that no crash loses or
+    doubles it, and has the label `callbackOf` with the id of this job. It sends a JSON object: its `content`, and
+    `status` (0 without an answer), `header` and `body` of the response, `error` (a name), `retried`, `maxRetries`,
+    `sourceMessageId` (this job), `url`, `method`, `sourceHeader` and `sourceBody` of its request, `notBefore` and
+    `createdAt`. Bodies are in base64, and times in milliseconds. The object has 1 MiB at most: a body for which
+    there is no room is left out. What is secret is not told."""
+
+    attempt: JobCallback
+    failure: JobCallback
+
+
+class JobCallback(TypedDict, total=False):
+    """A job in the default session, without cookies, cache, credentials and redirects. Its request is sent again as
+    `retry` says: with `replayUnsafe` also when nobody knows whether it arrived."""
+
+    url: Required[HTTPURL]
+    method: str
+    headers: RequestHeaderList | RequestHeaderMap
+    attemptHeaders: Sequence[AttemptHeader]
+    content: dict[str, Any]
+    retry: Retry
+    timeoutIntervalForRequest: float
+    labels: dict[str, str]
+
+
 class UniqueKey(TypedDict, total=False):
     """Of jobs with one key only the first is stored: for as long as its `window` says, others of the same tenant are
     answered with its id and `duplicate: true`, whatever else they ask for and whatever became of the first.
@@ -858,6 +885,7 @@ class JobOptions(TypedDict, total=False):
     labels: Labels
     resume_from: BlobID
     webhook: JobWebhook
+    callbacks: JobCallbacks
     group: GroupID
     redirects: LoadConfigurationRedirects
     authentication: LoadConfigurationAuthentication

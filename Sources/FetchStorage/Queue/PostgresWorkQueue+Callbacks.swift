@@ -1,0 +1,112 @@
+import FetchEngine
+import FetchJobs
+import Postgres
+
+// Jobs that tell of the attempts of others: stored in the statement that ends the attempt, or by those who find that a job
+// was given up where no node ran it.
+
+extension PostgresWorkQueue {
+    /// A job to be stored when the claim it tells of is still held.
+    struct Callback: Sendable {
+        let source: ClaimKey
+        let submission: Enqueuing.Submission
+    }
+
+    func callbacks(of job: ClaimedJob, _ outcome: JobOutcome) async throws -> [Callback] {
+        try await callbacks(outcome.callbacks, of: job.key)
+    }
+
+    private func callbacks(_ jobs: [NewJob], of source: ClaimKey) async throws -> [Callback] {
+        var callbacks: [Callback] = []
+        for job in jobs {
+            let submission = Enqueuing.Submission(
+                job: job, spec: RawJSON(job.spec.json), secrets: try await job.sealed(keys))
+            callbacks.append(Callback(source: source, submission: submission))
+        }
+        return callbacks
+    }
+
+    /// How many jobs one statement tells of.
+    private static let owedLimit = 100
+
+    /// Stores the callbacks of jobs that were given up where no node ran them.
+    func storeOwedCallbacks() async throws {
+        let rows = try await client.query(
+            """
+            -- callbacks.owed
+            SELECT o.tenant_id, o.job_id, j.spec, j.sealed_secrets, o.error_name
+            FROM owed_callbacks o
+            LEFT JOIN jobs j ON j.tenant_id = o.tenant_id AND j.id = o.job_id
+            LIMIT \(Self.owedLimit)
+            """
+        )
+        guard !rows.isEmpty else { return }
+        var (sources, callbacks) = ([(tenant: Tenant.ID, id: Job.ID)](), [Callback]())
+        for row in rows {
+            let (tenant, id) = (try row.decode(Tenant.ID.self, at: 0), try row.decode(Job.ID.self, at: 1))
+            sources.append((tenant, id))
+            // Of a job that is gone, or cannot be read, there is nothing to tell.
+            let stored = try row.decode(RawJSON?.self, at: 2)
+            guard var spec = stored.flatMap({ try? JobSpec(stored: JSONParser.parse($0.bytes)) }) else { continue }
+            if let secrets = try row.decode([UInt8]?.self, at: 3) {
+                do { try await spec.open(secrets, of: id, tenant: tenant, keys: keys) } catch { continue }
+            }
+            let report = AttemptReport(of: id, tenant, spec, lostBy: try row.decode(at: 4))
+            callbacks += try await self.callbacks(report.callbacks([.failure]), of: ClaimKey(id: id, claim: 0))
+        }
+        try await client.query(
+            """
+            -- callbacks.store
+            WITH owed AS (
+                DELETE FROM owed_callbacks o
+                USING unnest(\(sources.map(\.tenant)), \(sources.map(\.id))) AS asked (tenant_id, job_id)
+                WHERE o.tenant_id = asked.tenant_id AND o.job_id = asked.job_id
+                RETURNING o.tenant_id, o.job_id, 0 AS claim
+            )\(Query.enqueuing(callbacks, of: "owed"))
+            SELECT FROM owed
+            """
+        )
+    }
+}
+
+extension Query {
+    /// Stores the callbacks of claims, each if its claim is one of `source`, which has the columns `tenant_id`, `job_id`
+    /// and `claim`; nothing where there are none, so that other statements stay as short as they are.
+    static func enqueuing(_ callbacks: [PostgresWorkQueue.Callback], of source: Query) -> Query {
+        guard !callbacks.isEmpty else { return "" }
+        let submissions = callbacks.map(\.submission)
+        return """
+            , callback AS MATERIALIZED (
+                SELECT input.*
+                FROM \(Enqueuing.input(
+                    Enqueuing.columns(of: submissions) + [
+                        ("source_id", "\(callbacks.map(\.source.id))"), ("claim", "\(callbacks.map(\.source.claim))"),
+                    ]))
+                JOIN \(source) s
+                    ON s.tenant_id = input.tenant_id AND s.job_id = input.source_id AND s.claim = input.claim
+            ), callback_job AS (
+                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
+                SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
+                FROM callback
+            ), callback_queued AS (
+                INSERT INTO queue (tenant_id, job_id, rank) SELECT tenant_id, id, rank FROM callback
+            )
+            """
+    }
+
+    /// Notes jobs that failed where no node ran them, and whose end is to be told.
+    ///
+    /// - Parameter source: A `WITH` part that has the columns `tenant_id`, `job_id`, `state` and `error_name`.
+    static func owingCallbacks(of source: Query) -> Query {
+        """
+        owed AS (
+            INSERT INTO owed_callbacks (tenant_id, job_id, error_name)
+            SELECT s.tenant_id, s.job_id, s.error_name
+            FROM \(source) s
+            JOIN jobs j ON j.tenant_id = s.tenant_id AND j.id = s.job_id
+            WHERE s.state = 'failed' AND j.spec #> '{callbacks,failure}' IS NOT NULL
+            ON CONFLICT DO NOTHING
+        )
+        """
+    }
+}
