@@ -3,8 +3,8 @@
 DESTINATION is an origin that answers 200 below /ok, and records what it gets. Prints a JSON object with what there is
 to look up, and ends with a traceback when the client is answered in a way that it does not take.
 
-client.py schedules|failures|groups URL TOKEN DESTINATION: the same about schedules, about messages that were given up, and
-about URL groups.
+client.py schedules|failures|groups URL TOKEN DESTINATION: the same about schedules, about messages that were given up,
+and about URL groups.
 client.py callbacks URL TOKEN DESTINATION HOOKS: the same about callbacks, which go to HOOKS.
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
@@ -75,7 +75,8 @@ def speak(base, token, origin):
 
     client.flow_control.pause("k")
     flow = client.flow_control.get("k")
-    assert (flow.key, flow.parallelism_max, flow.rate_max, flow.rate_period, flow.is_paused) == ("k", 3, 100, 60, True), flow
+    shown = (flow.key, flow.parallelism_max, flow.rate_max, flow.rate_period, flow.is_paused)
+    assert shown == ("k", 3, 100, 60, True), flow
     client.flow_control.resume("k")
     assert not client.flow_control.get("k").is_paused
     refused(lambda: client.flow_control.pin("k", {"rate": 1}), "is not built")
@@ -173,7 +174,8 @@ def speak_of_callbacks(base, token, origin, hooks):
     """ORIGIN fails, and HOOKS is told of it."""
     client = QStash(token, base_url=base, retry=False)
     sent = client.message.publish(
-        url=f"{origin}?a=1", body="asked", retries=1, retry_delay="1", headers={"X-Own": "1", "Authorization": "Basic eDp5"},
+        url=f"{origin}?a=1", body="asked", retries=1, retry_delay="1",
+        headers={"X-Own": "1", "Authorization": "Basic eDp5"},
         callback=f"{hooks}/each", failure_callback=f"{hooks}/end?b=1",
         callback_headers={"X-Told": "yes", "Forward-X-More": "2", "Method": "PUT"},
         failure_callback_headers={"Authorization": "Bearer hook"})

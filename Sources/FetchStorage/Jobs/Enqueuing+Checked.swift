@@ -281,5 +281,7 @@ private struct StoredJob {
 
 extension JobSpec {
     /// Nothing keeps it from running now.
-    fileprivate var startsAtOnce: Bool { !isSuspended && !isDiscretionary && (runAt.map { $0 <= DatabaseClock.now } ?? true) }
+    fileprivate var startsAtOnce: Bool {
+        !isSuspended && !isDiscretionary && (runAt.map { $0 <= DatabaseClock.now } ?? true)
+    }
 }
