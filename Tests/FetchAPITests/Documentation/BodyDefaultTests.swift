@@ -96,6 +96,7 @@ import Yams
 /// Reads bodies with and without the members of a schema.
 private struct DefaultProbe {
     /// Members that a configuration leaves out come from its session and then the service: another test looks at these.
+    ///
     /// Callbacks have two of them by themselves.
     private static let configured: Set = ["configuration", "serverTrust", "retry", "timeoutIntervalForRequest"]
 
