@@ -25,6 +25,18 @@ enum FilePlace {
         }
     }
 
+    /// Makes a file of what a reader has, piece by piece.
+    static func write(_ reader: any BlobReader, to path: FilePath, replaceExisting: Bool) async throws {
+        try await FileSystem.shared.withFileHandle(
+            forWritingAt: path, options: .newFile(replaceExisting: replaceExisting, permissions: [.ownerReadWrite])
+        ) { file in
+            var offset: Int64 = 0
+            while let chunk = try await reader.next() {
+                offset += try await file.write(contentsOf: chunk, toAbsoluteOffset: offset)
+            }
+        }
+    }
+
     /// Gives a file its name in one step, also when another has it: the library moves only to names that are free.
     static func rename(_ file: FilePath, to path: FilePath) throws {
         guard Glibc.rename(file.string, path.string) == 0 else { throw Errno(rawValue: errno) }
@@ -37,14 +49,7 @@ enum FilePlace {
         let path = directory.appending("\(id)-\(UUIDv7().base32)")
         do throws(StoreError) {
             try await wrap("A copy of a blob cannot be made.") {
-                try await FileSystem.shared.withFileHandle(
-                    forWritingAt: path, options: .newFile(replaceExisting: false, permissions: [.ownerReadWrite])
-                ) { file in
-                    var offset: Int64 = 0
-                    while let chunk = try await reader.next() {
-                        offset += try await file.write(contentsOf: chunk, toAbsoluteOffset: offset)
-                    }
-                }
+                try await write(reader, to: path, replaceExisting: false)
             }
             return BlobFile(path: path.string, isCopy: true)
         } catch {

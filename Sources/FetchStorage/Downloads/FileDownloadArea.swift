@@ -85,14 +85,7 @@ package struct FileDownloadArea: DownloadArea {
     ) async throws(StoreError) -> ResumeData {
         let path = place(of: job).appending("restored.part")
         return try await FilePlace.wrap("The partial file cannot be put in place.") {
-            try await FileSystem.shared.withFileHandle(
-                forWritingAt: path, options: .newFile(replaceExisting: true, permissions: [.ownerReadWrite])
-            ) { file in
-                var offset: Int64 = 0
-                while let chunk = try await content.next() {
-                    offset += try await file.write(contentsOf: chunk, toAbsoluteOffset: offset)
-                }
-            }
+            try await FilePlace.write(content, to: path, replaceExisting: true)
             var data = data
             data.path = path.string
             return data

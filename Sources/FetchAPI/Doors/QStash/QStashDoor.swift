@@ -71,6 +71,11 @@ extension HTTPField.Name {
     fileprivate static let burstReset = Self("Burst-RateLimit-Reset")!
 }
 
+extension Call {
+    /// The parameter of the path as it is meant; as it is written where that is no encoding.
+    var decodedParameter: String { parameter.removingPercentEncoding ?? parameter }
+}
+
 /// The parameters of a query, in their order and with repeats, each with the text that it was written as.
 struct RawQuery {
     private static let maximumCount = 1000

@@ -7,7 +7,6 @@ import Hummingbird
 /// Flow control keys: flows, whose limits messages set.
 struct QStashFlowRoutes: Sendable {
     private static let maximumBody = 65_536
-    private static let pageSize = 100
     /// In bytes: what the key of a flow has room for.
     private static let maximumKey = 256 - QStashMessage.flow(ofKey: "").utf8.count
 
@@ -25,15 +24,7 @@ struct QStashFlowRoutes: Sendable {
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let prefix = QStashMessage.flow(ofKey: "")
-        var (found, last) = ([Limiter](), prefix)
-        while true {
-            let page = try await limiters.limiters(of: tenant, .flow, after: last, limit: Self.pageSize)
-            let own = page.prefix { $0.address.key.hasPrefix(prefix) }
-            found += own
-            guard own.count == Self.pageSize, let key = own.last?.address.key else { break }
-            last = key
-        }
+        let found = try await limiters.flows(of: tenant, beginning: QStashMessage.flow(ofKey: ""))
         var writer = JSONWriter()
         writer.array { writer in for flow in found { writer.object { Self.write(flow, &$0) } } }
         return .json(writer.bytes)
@@ -61,7 +52,7 @@ struct QStashFlowRoutes: Sendable {
     }
 
     private func flow(_ call: Call, _ tenant: Tenant.ID) async throws -> Limiter {
-        let key = call.parameter.removingPercentEncoding ?? call.parameter
+        let key = call.decodedParameter
         guard (1...Self.maximumKey).contains(key.utf8.count) else {
             throw Problem(.invalidParameter, "A flow control key has 1 to \(Self.maximumKey) bytes.")
         }

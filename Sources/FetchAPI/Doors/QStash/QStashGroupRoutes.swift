@@ -75,7 +75,7 @@ struct QStashGroupRoutes: Sendable {
     }
 
     private func name(_ call: Call) throws(Problem) -> String {
-        try QStashTarget.name(call.parameter.removingPercentEncoding ?? call.parameter)
+        try QStashTarget.name(call.decodedParameter)
     }
 
     private static func write(_ group: URLGroup, _ writer: inout JSONWriter) {

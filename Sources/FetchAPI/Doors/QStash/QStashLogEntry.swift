@@ -76,18 +76,10 @@ struct QStashLogEntry: Sendable {
         writer.member("method", spec.request.method.rawValue)
         writer.member("maxRetries", QStashMessage.retries(of: spec))
         writer.member("retryDelayExpr", QStashMessage.retryDelay(spec.configuration.retry.backoff))
-        for (name, label) in [
-            ("topicName", QStashDoor.labelOfGroup), ("endpointName", QStashDoor.labelOfEndpoint),
-            ("queueName", QStashDoor.labelOfQueue), ("scheduleId", QStashDoor.labelOfSchedule),
-            ("flowControlKey", QStashDoor.labelOfKey), ("callerIP", QStashDoor.labelOfCaller),
-        ] {
-            writer.member(name, QStashMessage.label(label, of: spec))
-        }
+        writer.member("scheduleId", QStashMessage.label(QStashDoor.labelOfSchedule, of: spec))
         for callback in spec.callbacks {
             writer.member(callback.occasion.member, "\(callback.job.request.url)")
         }
-        let labels = QStashMessage.labels(of: spec)
-        writer.member("label", labels.first)
-        if !labels.isEmpty { writer.member("labels", array: { writer in labels.forEach { writer.value($0) } }) }
+        QStashMessage.writeLabels(of: spec, &writer)
     }
 }

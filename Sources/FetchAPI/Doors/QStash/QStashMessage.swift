@@ -368,13 +368,12 @@ extension QStashMessage {
     }
 
     /// The labels of its client.
-    static func labels(of spec: JobSpec) -> [String] {
+    private static func labels(of spec: JobSpec) -> [String] {
         spec.labels.filter { $0.name.hasPrefix(QStashDoor.ownLabelPrefix) }.map(\.value)
     }
 
     /// What a message and a schedule have in common.
     static func writeContent(of spec: JobSpec, _ writer: inout JSONWriter) {
-        let labels = labels(of: spec)
         writer.member("method", spec.request.method.rawValue)
         writer.member("header", object: { write(spec.request, &$0) })
         write(spec.request.body, &writer)
@@ -386,6 +385,12 @@ extension QStashMessage {
             }
         }
         writer.member("retryDelayExpression", retryDelay(spec.configuration.retry.backoff))
+        writeLabels(of: spec, &writer)
+    }
+
+    /// What is known of where a message comes from and goes to.
+    static func writeLabels(of spec: JobSpec, _ writer: inout JSONWriter) {
+        let labels = labels(of: spec)
         writer.member("callerIP", label(QStashDoor.labelOfCaller, of: spec))
         writer.member("topicName", label(QStashDoor.labelOfGroup, of: spec))
         writer.member("endpointName", label(QStashDoor.labelOfEndpoint, of: spec))

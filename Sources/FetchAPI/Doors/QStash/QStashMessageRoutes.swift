@@ -41,7 +41,7 @@ struct QStashMessageRoutes: Sendable {
     }
 
     private func enqueue(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let queue = call.parameter.removingPercentEncoding ?? call.parameter
+        let queue = call.decodedParameter
         return try await publish(call, to: call.parameters.last ?? "", queue: queue)
     }
 
@@ -128,9 +128,11 @@ struct QStashMessageRoutes: Sendable {
         let caller = call.client(through: proxies)?.description
         let key = try call.requireKey()
         var (messages, parts) = ([QStashMessage](), [(targets: [QStashTarget], isGroup: Bool)]())
+        var known: [String: [QStashTarget]] = [:]
         for (index, element) in elements.enumerated() {
             do {
-                let (targets, isGroup, own) = try await self.messages(element, of: tenant, from: caller)
+                let (targets, isGroup, own) = try await self.messages(
+                    element, of: tenant, from: caller, &known)
                 guard messages.count + own.count <= Self.maximumBatch else {
                     throw Problem(.invalidParameter, "a batch goes to \(Self.maximumBatch) URLs at most")
                 }
@@ -174,8 +176,10 @@ struct QStashMessageRoutes: Sendable {
     }
 
     /// A message of a batch, for each URL that it goes to; members that are null are not there, as clients write them.
+    ///
+    /// - Parameter known: The groups that were looked up for messages before, so that each is once.
     private func messages(
-        _ json: JSONValue, of tenant: Tenant.ID, from caller: String?
+        _ json: JSONValue, of tenant: Tenant.ID, from caller: String?, _ known: inout [String: [QStashTarget]]
     ) async throws -> (targets: [QStashTarget], isGroup: Bool, messages: [QStashMessage]) {
         guard case .object(let members) = json else {
             throw Problem(.invalidParameter, "A message of a batch is an object.")
@@ -191,7 +195,14 @@ struct QStashMessageRoutes: Sendable {
             return reader.text().map { [(name, $0)] } ?? []
         }
         try check.finish()
-        let targets = try await groups.targets(of: QStashTarget.destination(destination ?? ""), tenant: tenant)
+        let place = try QStashTarget.destination(destination ?? "")
+        let targets: (all: [QStashTarget], isGroup: Bool)
+        if case .group(let name) = place, let all = known[name] {
+            targets = (all, true)
+        } else {
+            targets = try await groups.targets(of: place, tenant: tenant)
+            if case .group(let name) = place { known[name] = targets.all }
+        }
         let messages = try targets.all.map {
             try QStashMessage(
                 to: $0, QStashFields(fields), body: Array((body ?? "").utf8), queue: queue, caller: caller)

@@ -8,7 +8,6 @@ import NIOCore
 struct QStashQueueRoutes: Sendable {
     private static let maximumBody = 65_536
     private static let maximumParallelism: Int64 = 100_000
-    private static let pageSize = 100
 
     let queues: QStashQueues
 
@@ -24,15 +23,7 @@ struct QStashQueueRoutes: Sendable {
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let prefix = QStashMessage.flow(ofQueue: "")
-        var (found, last) = ([Limiter](), prefix)
-        while true {
-            let page = try await queues.limiters.limiters(of: tenant, .flow, after: last, limit: Self.pageSize)
-            let own = page.prefix { $0.address.key.hasPrefix(prefix) }
-            found += own
-            guard own.count == Self.pageSize, let key = own.last?.address.key else { break }
-            last = key
-        }
+        let found = try await queues.limiters.flows(of: tenant, beginning: QStashMessage.flow(ofQueue: ""))
         var writer = JSONWriter()
         writer.array { writer in for queue in found { writer.object { Self.write(queue, &$0) } } }
         return .json(writer.bytes)
@@ -72,8 +63,7 @@ struct QStashQueueRoutes: Sendable {
     }
 
     private func address(_ call: Call, _ tenant: Tenant.ID) throws -> Limiter.Address {
-        QStashQueues.address(
-            try QStashMessage.queue(call.parameter.removingPercentEncoding ?? call.parameter), of: tenant)
+        QStashQueues.address(try QStashMessage.queue(call.decodedParameter), of: tenant)
     }
 
     private static func write(_ queue: Limiter, _ writer: inout JSONWriter) {

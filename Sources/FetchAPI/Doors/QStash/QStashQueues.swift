@@ -1,6 +1,22 @@
 import FetchJobs
 import Synchronization
 
+extension LimiterStore {
+    private static var pageSize: Int { 100 }
+
+    /// The flows whose keys have a beginning, in the order of their keys.
+    func flows(of tenant: Tenant.ID, beginning prefix: String) async throws -> [Limiter] {
+        var (found, last) = ([Limiter](), prefix)
+        while true {
+            let page = try await limiters(of: tenant, .flow, after: last, limit: Self.pageSize)
+            let own = page.prefix { $0.address.key.hasPrefix(prefix) }
+            found += own
+            guard own.count == Self.pageSize, let key = own.last?.address.key else { return found }
+            last = key
+        }
+    }
+}
+
 /// The queues and flow control keys of messages: flows of the service, whose limits are looked at once in a while.
 final class QStashQueues: Sendable {
     private static let lifetime = Duration.seconds(5)
