@@ -38,4 +38,12 @@ package struct ClaimCursor: Sendable {
         // One that came late is no end.
         ends.append(known.runAt > end.runAt ? known : end)
     }
+
+    /// Steps over no job of this time or a later one.
+    package mutating func moveBack(to time: Timestamp) {
+        let before = Timestamp(microseconds: time.microseconds - 1)
+        ends = ends.map { end in
+            end.runAt < time ? end : End(tenant: end.tenant, rank: end.rank, runAt: before, job: end.job)
+        }
+    }
 }

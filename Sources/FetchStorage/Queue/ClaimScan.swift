@@ -26,8 +26,7 @@ final class ClaimScan: Sendable {
         fileprivate private(set) var cursor: ClaimCursor
         /// Whether nothing is stepped over.
         fileprivate private(set) var isWhole: Bool
-        private var stepBegan = ContinuousClock.now
-        /// The durations of the last step that stepped over rows, and of the longest one that did not.
+        /// How long the last step that stepped over rows has looked for jobs, and the longest one that did not.
         fileprivate private(set) var usual: Duration?
         fileprivate private(set) var longest = Duration.zero
         /// How long to wait before nothing need be stepped over.
@@ -41,13 +40,14 @@ final class ClaimScan: Sendable {
         /// Tenants that may have more jobs waiting than there was room for.
         private(set) var full: Set<Tenant.ID>
 
-        fileprivate init(_ state: State, without paused: Set<Tenant.ID>, room: ClaimRoom) {
+        fileprivate init(_ state: inout State, without paused: Set<Tenant.ID>, room: ClaimRoom) {
             let now = ContinuousClock.now
             self.paused = paused
             self.room = room
             full = Set(room.ofTenants.lazy.filter { $0.value <= 0 }.map(\.key))
             turns = state.turns
             turns.remove(paused.union(full))
+            if let time = state.earliestLate.take() { state.cursor.moveBack(to: time) }
             cursor = state.cursor
             wait = state.whole.wait(at: now)
             // Without it, a job that came late behind a queue that never ends would wait for ever.
@@ -62,12 +62,12 @@ final class ClaimScan: Sendable {
             step = Step(
                 limit: limit, shares: shares, gaps: turns.gaps(behind: shares),
                 cursor: isWhole ? [] : cursor.ends, paused: paused.union(full), room: room)
-            stepBegan = .now
             return step
         }
 
         mutating func took(_ rows: Rows) throws {
-            let duration = stepBegan.duration(to: .now)
+            // By the database: to put jobs to their gates, or to wait for a busy machine, takes long after any look.
+            let duration = try rows.first?.decode(Duration.self, at: 20) ?? .zero
             if isWhole { longest = max(longest, duration) } else { usual = duration }
             var taken: [Tenant.ID: WeightedRoundRobin.Taken] = [:]
             for row in rows {
@@ -110,6 +110,8 @@ final class ClaimScan: Sendable {
     fileprivate struct State {
         var turns = WeightedRoundRobin()
         var cursor = ClaimCursor()
+        /// The time of the first job that waits since the last claim began, though its time may be before the cursor.
+        var earliestLate: Timestamp?
         var usual: Duration?
         var whole = FullScanBudget()
         /// When nothing was stepped over the last time.
@@ -120,7 +122,12 @@ final class ClaimScan: Sendable {
     private let state = Mutex(State())
 
     func begin(without paused: Set<Tenant.ID>, room: ClaimRoom) -> Round {
-        state.withLock { Round($0, without: paused, room: room) }
+        state.withLock { Round(&$0, without: paused, room: room) }
+    }
+
+    /// Jobs wait now that were due at this time or later, while jobs of later times have been claimed.
+    func noteLate(from time: Timestamp) {
+        state.withLock { $0.earliestLate = min($0.earliestLate ?? time, time) }
     }
 
     func end(_ round: Round) {

@@ -67,10 +67,13 @@ extension PostgresWorkQueue {
                         "q.ctid AS row_id, q.tenant_id, q.job_id, q.flow, q.in_flow, q.in_host",
                         of: "share.tenant_id", limit: "share.count", locking: "FOR UPDATE SKIP LOCKED"))
                 ) AS next
+            ), looked AS MATERIALIZED (
+                SELECT clock_timestamp() - statement_timestamp() AS duration FROM (SELECT count(*) FROM due) AS counted
             ), \(known.exist ? Query.claimingUnlessGated(at: node) : Query.claiming(at: node))
             SELECT \(Query.claimedColumns(
-                weight: "(SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id)", waiting: "other.tenant_ids"))
-            FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
+                weight: "(SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id)", waiting: "other.tenant_ids")),
+                other.duration
+            FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids, duration FROM looked) AS other
             LEFT JOIN (
                 claimed c
                 -- Each by its key: left to choose, the planner reads all jobs of the tenant for every one of them.

@@ -85,18 +85,20 @@ extension PostgresWorkQueue {
                     SET scheduled = false
                     FROM due
                     WHERE q.tenant_id = due.tenant_id AND q.job_id = due.job_id
-                    RETURNING q.job_id
+                    RETURNING q.run_at
                 )
                 SELECT (SELECT count(*) FROM promoted),
                     EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at <= now()),
                     least(
                         (SELECT min(run_at) FROM queue WHERE scheduled AND run_at > now()),
                         (SELECT min(expires_at) FROM queue WHERE node_id IS NULL AND expires_at > now())
-                    ) - now()
+                    ) - now(),
+                    (SELECT min(run_at) FROM promoted)
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The promotion has no answer.") }
             let promoted = Int(try row.decode(Int64.self, at: 0))
+            if let time = try row.decode(Timestamp?.self, at: 3) { scan.noteLate(from: time) }
             var (expired, failures) = (0, [UpkeepFailure]())
             if try row.decode(Bool.self, at: 1) { expired = await expire(&failures) }
             let hasMore = max(promoted, expired) >= Self.promotionLimit

@@ -18,6 +18,15 @@ import Testing
         #expect(cursor.ends == [ends[1], ends[3]])
     }
 
+    @Test func `ends move back to a time, and those before it stay`() {
+        var cursor = ClaimCursor()
+        let ends = [Self.end(1, 500, at: 5), Self.end(2, 500, at: 7), Self.end(3, 0, at: 9)]
+        for end in ends { cursor.take(end) }
+        cursor.moveBack(to: Timestamp(microseconds: 7))
+        #expect(cursor.ends.map(\.runAt.microseconds) == [5, 6, 6])
+        #expect(cursor.ends.map(\.job) == ends.map(\.job))
+    }
+
     @Test func `those that were not used for the longest time are forgotten`() {
         var cursor = ClaimCursor()
         for tenant in 1...Int64(ClaimCursor.maximumCount) { cursor.take(Self.end(tenant, 500, at: 1)) }
@@ -64,7 +73,26 @@ import Testing
                 }
                 return counts.sorted()[4]
             }
-            let few = try await pages()
+            /// The same of a job whose time comes before that of a job that was claimed already.
+            func pagesOfLate() async throws -> Int64 {
+                var counts: [Int64] = []
+                for _ in 0..<9 {
+                    let soon = Timestamp.now.advanced(by: .milliseconds(20))
+                    let late = try NewJob.make(more: #", "runAt": "\#(soon.description)""#)
+                    _ = try await store.enqueue([late])
+                    while Timestamp.now < soon { await Task.yield() }
+                    _ = try await store.enqueue([try .make()])
+                    _ = try await queue.claim(upTo: 1)
+                    while try await !queue.promote().hasQueuedJobs {}
+                    counts.append(
+                        try await database.pages {
+                            let ids = try await queue.claim(upTo: 1).jobs.map(\.id)
+                            #expect(ids == [late.id])
+                        })
+                }
+                return counts.sorted()[4]
+            }
+            let (few, fewOfLate) = (try await pages(), try await pagesOfLate())
             for _ in 0..<20 {
                 _ = try await store.enqueue(try (0..<500).map { _ in try NewJob.make() })
                 #expect(try await queue.claim(limit: 500).count == 500)
@@ -72,6 +100,8 @@ import Testing
             }
             let many = try await pages()
             #expect(many < 2 * few, "\(few) pages, then \(many)")
+            let manyOfLate = try await pagesOfLate()
+            #expect(manyOfLate < 2 * fewOfLate, "\(fewOfLate) pages of late jobs, then \(manyOfLate)")
             await holder.close()
         }
     }
