@@ -5,11 +5,20 @@ package struct Migration: Sendable {
     /// The file's name, `NNNN_name.sql`; its order is the order of names.
     package let name: String
     package let sql: String
+    /// The last migration that a program must know at least to run over a schema with this one; nil when every program
+    /// may that runs over the schema before it.
+    ///
+    /// A line `-- Requires: NNNN_name.sql` of the file. A step that takes away what programs use has one.
+    package let requirement: String?
 
     package init(name: String, sql: String) {
         self.name = name
         self.sql = sql
+        let lines = sql.split(separator: "\n")
+        requirement = lines.first { $0.hasPrefix(Self.mark) }.map { String($0.dropFirst(Self.mark.count)) }
     }
+
+    private static let mark = "-- Requires: "
 }
 
 /// A schema that cannot be brought up to date as it is.
@@ -17,12 +26,14 @@ package struct MigrationError: Error, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// A migration that was applied reads differently now.
         case edited
-        /// The ledger knows migrations that this program does not.
+        /// The ledger knows migrations that this program does not, and one of them needs a newer program.
         case newerSchema = "newer_schema"
         /// The ledger begins with a migration that this program does not know: a pre-release made it.
         case preRelease = "pre_release"
         /// A migration not yet applied sorts before one that was.
         case outOfOrder = "out_of_order"
+        /// The ledger lacks migrations that this program needs.
+        case olderSchema = "older_schema"
         /// A statement of a migration was refused; nothing of that migration remains.
         case failed
     }
@@ -46,12 +57,24 @@ package struct Migrations: Sendable {
     private struct Entry {
         let checksum: String
         let appliedAt: Date
+        let requirement: String?
+    }
+
+    /// How long statements wait behind one of a migration that waits for a lock, and how often it is tried.
+    package struct LockPatience: Sendable {
+        package var limit = Duration.seconds(2)
+        package var pause = Duration.seconds(3)
+        package var tries = 60
+
+        package init() {}
     }
 
     private let list: [Migration]
+    private let patience: LockPatience
 
     /// - Parameter list: In any order; names are unique.
-    package init(_ list: [Migration]) {
+    package init(_ list: [Migration], patience: LockPatience = LockPatience()) {
+        self.patience = patience
         self.list = list.sorted { $0.name < $1.name }
         precondition(Set(list.map(\.name)).count == list.count, "two migrations have one name")
     }
@@ -62,7 +85,7 @@ package struct Migrations: Sendable {
     /// - Returns: the names applied now.
     @discardableResult
     package func apply(on connection: Connection) async throws -> [String] {
-        // A migration takes its time, and waits for the holders of locks before it.
+        // A migration takes its time, and waits for another process that migrates.
         for timeout in Self.timeouts { try await connection.execute(script: "SET \(timeout) = 0") }
         try await connection.query("SELECT pg_advisory_lock(\(Self.lock))")
         do {
@@ -87,13 +110,34 @@ package struct Migrations: Sendable {
     ///
     /// Changes nothing.
     package func status(on connection: Connection) async throws -> [Status] {
-        let rows = try await connection.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
-        let ledger = try rows.first?.decode(Bool.self, at: 0) == true ? await ledger(on: connection) : [:]
+        let ledger = try await hasLedger(on: connection) ? await ledger(on: connection) : [:]
         return list.map { Status(name: $0.name, appliedAt: ledger[$0.name]?.appliedAt) }
     }
 
     /// The word "fetchd" in ASCII: an arbitrary number that nobody else is likely to lock.
     private static var lock: Int64 { 0x6665_7463_6864 }
+
+    /// Sees that this program can run over the schema as it is.
+    ///
+    /// Changes nothing.
+    package func examine(on connection: Connection) async throws {
+        guard try await hasLedger(on: connection) else {
+            throw refusal(.olderSchema, "The database has no schema yet. Run `fetchd migrate` as its owner.")
+        }
+        let ledger = try await ledger(on: connection)
+        try check(ledger, against: try await checksums(on: connection))
+        let pending = list.map(\.name).filter { ledger[$0] == nil }
+        guard pending.isEmpty else {
+            throw refusal(
+                .olderSchema,
+                "The database has not had \(pending.joined(separator: ", ")). Run `fetchd migrate` as its owner.")
+        }
+    }
+
+    private func hasLedger(on connection: Connection) async throws -> Bool {
+        let rows = try await connection.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
+        return try rows.first?.decode(at: 0) ?? false
+    }
 
     private func applyPending(on connection: Connection) async throws -> [String] {
         try await pinSchema(on: connection)
@@ -103,7 +147,8 @@ package struct Migrations: Sendable {
             CREATE TABLE IF NOT EXISTS schema_migrations (
                 name text PRIMARY KEY,
                 checksum text NOT NULL,
-                applied_at timestamptz NOT NULL DEFAULT now()
+                applied_at timestamptz NOT NULL DEFAULT now(),
+                requirement text
             )
             """)
         let ledger = try await ledger(on: connection)
@@ -140,19 +185,29 @@ package struct Migrations: Sendable {
         )
     }
 
+    /// Gives up a lock that others keep, and tries again: what waits for it holds up every statement behind it.
     private func apply(_ migration: Migration, checksum: String, on connection: Connection) async throws {
-        do {
-            try await connection.transaction { connection in
-                try await connection.execute(script: migration.sql)
-                try await connection.query(
-                    """
-                    -- migrations.record
-                    INSERT INTO schema_migrations (name, checksum) VALUES (\(migration.name), \(checksum))
-                    """)
+        for attempt in 1... {
+            do {
+                return try await connection.transaction { connection in
+                    try await connection.execute(
+                        script: "SET LOCAL lock_timeout = \(patience.limit / .milliseconds(1))")
+                    try await connection.execute(script: migration.sql)
+                    try await connection.query(
+                        """
+                        -- migrations.record
+                        INSERT INTO schema_migrations (name, checksum, requirement)
+                        VALUES (\(migration.name), \(checksum), \(migration.requirement))
+                        """)
+                }
+            } catch let error as PostgresError where error.sqlState == "55P03" && attempt < patience.tries {
+                try await Task.sleep(for: patience.pause)
+            } catch let error as PostgresError {
+                let advice = error.sqlState == "55P03" ? " End the transactions that hold it, and try again." : ""
+                throw MigrationError(
+                    code: .failed, message: "\(migration.name) was refused and undone: \(error.message)\(advice)",
+                    underlying: error)
             }
-        } catch let error as PostgresError {
-            throw MigrationError(
-                code: .failed, message: "\(migration.name) was refused and undone: \(error.message)", underlying: error)
         }
     }
 
@@ -160,10 +215,11 @@ package struct Migrations: Sendable {
         let rows = try await connection.query(
             """
             -- migrations.list
-            SELECT name, checksum, applied_at FROM schema_migrations
+            SELECT name, checksum, applied_at, requirement FROM schema_migrations
             """)
         let entries = try rows.map { row in
-            let entry = Entry(checksum: try row.decode(at: 1), appliedAt: try row.decode(at: 2))
+            let entry = Entry(
+                checksum: try row.decode(at: 1), appliedAt: try row.decode(at: 2), requirement: try row.decode(at: 3))
             return (try row.decode(String.self, at: 0), entry)
         }
         return Dictionary(uniqueKeysWithValues: entries)
@@ -188,12 +244,14 @@ package struct Migrations: Sendable {
                 "A pre-release made this database: its first migration is \(oldest), not \(first.name). "
                     + "No release brings it up to date: make an empty database for this one.")
         }
-        let unknown = ledger.keys.filter { checksums[$0] == nil }.sorted()
-        guard unknown.isEmpty else {
+        let demanding = ledger.filter { name, entry in
+            checksums[name] == nil && entry.requirement.map { $0 > (list.last?.name ?? "") } ?? false
+        }
+        guard demanding.isEmpty else {
             throw refusal(
                 .newerSchema,
-                "The database has had \(unknown.joined(separator: ", ")), which this release does not know. "
-                    + "Start the newer release, or restore a backup made before it.")
+                "The database has had \(demanding.keys.sorted().joined(separator: ", ")), over which this release "
+                    + "cannot run. Start the newer release, or restore a backup made before it.")
         }
         if let edited = list.first(where: {
             ledger[$0.name].map { $0.checksum } ?? checksums[$0.name] != checksums[$0.name]

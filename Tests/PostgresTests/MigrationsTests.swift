@@ -88,8 +88,61 @@ import Testing
     }
 
     // Proves: REL-18.
-    @Test func `a ledger that knows more than the program is refused`() async throws {
-        try await expect(.newerSchema, from: [first], after: [first, second])
+    @Test func `a program runs over a later schema, unless a step of it requires a later program`() async throws {
+        let third = Migration(name: "0003_c.sql", sql: "ALTER TABLE a DROP COLUMN m;\n-- Requires: 0002_b.sql\n")
+        #expect(third.requirement == "0002_b.sql" && second.requirement == nil)
+        try await expect(.newerSchema, from: [first], after: [first, second, third])
+        for (program, schema) in [([first], [first, second]), ([first, second], [first, second, third])] {
+            try await TestDatabase.with(schema) { database in
+                let connection = try await database.connect()
+                #expect(try await Migrations(program).apply(on: connection) == [])
+                try await Migrations(program).examine(on: connection)
+                await connection.close()
+            }
+        }
+    }
+
+    @Test func `a schema that a program may not bring up to date is examined, and left as it is`() async throws {
+        try await TestDatabase.with([first]) { database in
+            let connection = try await database.connect()
+            try await Migrations([first]).examine(on: connection)
+            await #expect {
+                try await Migrations([first, second]).examine(on: connection)
+            } throws: { ($0 as? MigrationError)?.code == .olderSchema }
+            #expect(try await Migrations([first, second]).status(on: connection).last?.appliedAt == nil)
+            await connection.close()
+        }
+        try await TestDatabase.with { database in
+            let connection = try await database.connect()
+            await #expect {
+                try await Migrations([first]).examine(on: connection)
+            } throws: { ($0 as? MigrationError)?.code == .olderSchema }
+            await connection.close()
+        }
+    }
+
+    // Proves: REL-18.
+    @Test func `a step that waits for a lock lets others pass, and is tried again`() async throws {
+        var patience = Migrations.LockPatience()
+        (patience.limit, patience.pause, patience.tries) = (.milliseconds(50), .milliseconds(10), 3)
+        try await TestDatabase.with([first]) { [patience] database in
+            let (connection, reader) = (try await database.connect(), try await database.connect())
+            try await reader.query("BEGIN")
+            try await reader.query("SELECT * FROM a")
+            await #expect {
+                try await Migrations([first, second], patience: patience).apply(on: connection)
+            } throws: { error in
+                let error = error as? MigrationError
+                return error?.code == .failed && error?.message.contains("End the transactions that hold it") == true
+            }
+            async let applied = Migrations([first, second]).apply(on: connection)
+            // It waits now, and gives way after two seconds: this reads the table then.
+            let other = try await database.connect()
+            try await other.query("SELECT * FROM a")
+            try await reader.query("COMMIT")
+            #expect(try await applied == ["0002_b.sql"])
+            for connection in [connection, reader, other] { await connection.close() }
+        }
     }
 
     @Test func `a ledger that begins otherwise is a pre-release's, and refused`() async throws {

@@ -130,6 +130,15 @@ struct Database: Sendable {
         }
     }
 
+    /// Sees that this program can run over the schema as somebody else has left it.
+    func examineSchema() async throws {
+        do {
+            try await client.withConnection { try await Migrations(Schema.migrations).examine(on: $0) }
+        } catch {
+            throw ExitError(.unavailable, "the schema does not fit this program: \(error)")
+        }
+    }
+
     /// The names of the steps that the schema lacks.
     func pendingMigrations() async throws -> [String] {
         try await client.withConnection { connection in

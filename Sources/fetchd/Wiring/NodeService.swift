@@ -23,6 +23,8 @@ struct NodeService: Service {
             for name in try await database.migrate() {
                 logger.notice("migrated", metadata: ["migration.name": "\(name)"])
             }
+        } else {
+            try await database.examineSchema()
         }
         let ring = try MasterKeys.fire(settings)
         let keys = PostgresKeyStore(client: database.client, ring: ring)
