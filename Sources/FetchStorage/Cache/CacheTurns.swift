@@ -67,9 +67,14 @@ struct CacheTurns: Sendable {
         return requests.map { taken.contains($0.place) }
     }
 
+    /// How long returned turns gather. Nodes that wait for one ask every 20 to 200 ms.
+    private static let gathering = Duration.milliseconds(50)
+
     /// Passes on the turns that were returned, until it is cancelled.
     func endGiven(_ failed: (any Error) -> Void) async {
         for await _ in returned.condition.values {
+            // Most are for what no other node asks for, and each alone would be a commit.
+            try? await Task.sleep(for: Self.gathering)
             do { try await end(returned.takeAll()) } catch { failed(error) }
         }
     }
