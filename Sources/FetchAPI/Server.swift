@@ -26,6 +26,8 @@ package struct Server: Service {
         package var maximumCallsPerTenant: Int?
         /// The proxies whose statements about their clients are believed.
         package var trustedProxies = TrustedProxies()
+        /// The web pages that may speak to aria2's door.
+        package var aria2Origins = AllowedOrigins()
         /// Failed authentications of one address in a minute.
         package var authenticationFailuresPerAddress = 10
         /// Failed authentications of all addresses in a minute.
@@ -333,7 +335,12 @@ package struct Server: Service {
             QStashLogRoutes(jobs: ports.jobs).routes,
             QStashFlowRoutes(limiters: ports.limiters, tenantLimits: ports.tenantLimits).routes,
         ]
-        return jobs.routes + batch.routes + qstash.flatMap(\.self)
+        let aria2 = Aria2Door(
+            methods: Aria2Methods(
+                jobs: ports.jobs, keys: ports.keys, sessions: sessions, limiters: ports.limiters, live: ports.live,
+                submitted: submitted),
+            origins: configuration.aria2Origins)
+        return jobs.routes + batch.routes + qstash.flatMap(\.self) + aria2.routes
             + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes + jobActions.routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes

@@ -54,6 +54,8 @@ struct TestServer {
     var tracer: Tracer?
     /// The settings that the dashboard shows.
     var settings: [ShownSetting] = []
+    /// The web pages that may speak to aria2's door.
+    var aria2Origins: Set<String> = []
     /// Pages of the dashboard that one tenant gets in a second; nil for the default.
     var maximumPagesPerSecond: Int64?
     let key: APIKey
@@ -88,6 +90,7 @@ struct TestServer {
         var configuration = Server.Configuration()
         configuration.port = 0
         configuration.settings = settings
+        configuration.aria2Origins = AllowedOrigins(aria2Origins)
         configuration.version = "1.2.3"
         configuration.schemaVersion = 7
         if let maximumPagesPerSecond { configuration.maximumPagesPerSecond = maximumPagesPerSecond }

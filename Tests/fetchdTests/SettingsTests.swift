@@ -56,7 +56,8 @@ import Testing
     @Test(arguments: [
         ("DATABASE_MIGRATE", "maybe"), ("LOG_LEVEL", "loud"), ("DATA_DIRECTORY", "here"), ("FETCHD_BOOTSTRAP_KEY", "k"),
         ("FETCHD_NODE_URL", "10.0.0.7:8080"), ("FETCHD_NODE_URL", "http://10.0.0.7:8080/"), ("DATABASE_URL", ""),
-        ("S3_ENDPOINT", "s3.example"), ("SERVER_TRUSTED_PROXIES", "10.0.0.1/8"), ("GUARD_ALLOW", "10.0.0.0/99"),
+        ("S3_ENDPOINT", "s3.example"), ("SERVER_TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("ARIA2_ALLOWED_ORIGINS", "https://a.example/x"), ("GUARD_ALLOW", "10.0.0.0/99"),
         ("GUARD_NAT64_PREFIXES", "64:ff9b::/95"), ("GUARD_NODE_ADDRESSES", "10.0.0.0/8"),
         ("GUARD_ALLOW_LOOPBACK", "2"), ("GUARD_ALLOW_METADATA", "on"), ("GUARD_ALLOW_PROXIES", "all"),
         ("KERBEROS_REALMS", "A.EXAMPLE"), ("AUDIT_SYSLOG", "udp://a:514"), ("AUDIT_FILE", "audit"),

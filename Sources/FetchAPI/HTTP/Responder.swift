@@ -65,12 +65,9 @@ struct Responder: HTTPResponder {
             throw error
         } catch {
             let problem = problem(for: error, in: call)
-            if let limit = problem.limit { counts.countRefusal(by: limit) }
-            note(problem, call, match?.0, known.caller)
+            note(problem, call, at: match?.0.path, known.caller)
             code = problem.code
-            response =
-                QStashDoor.serves(request.uri.path)
-                ? QStashDoor.response(to: problem) : problem.response(requestID: id.text)
+            response = Self.response(to: problem, at: request.uri.path, id)
         }
         response.headers[.requestID] = id.text
         known.rate?.write(to: &response.headers)
@@ -88,8 +85,15 @@ struct Responder: HTTPResponder {
         return response
     }
 
+    /// A problem in the form that clients at a path read.
+    private static func response(to problem: Problem, at path: String, _ id: RequestID) -> Response {
+        if QStashDoor.serves(path) { return QStashDoor.response(to: problem) }
+        if Aria2Door.serves(path) { return Aria2Door.response(to: problem) }
+        return problem.response(requestID: id.text)
+    }
+
     /// What is known of a request, also when it is refused.
-    private struct Known {
+    struct Known {
         /// What it leaves of its tenant's request rate.
         var rate: RequestRates.Verdict?
         /// Its tenant and who makes it, once it has shown a valid key.
@@ -113,28 +117,19 @@ struct Responder: HTTPResponder {
         }
         switch route.handler {
         case .open(let handler): return try await handler(call)
+        case .calls(let handler): return try await handler(call, self)
         case .tenant(let handler):
             let key = try await key(of: call, on: route)
-            let tenant = key.tenant
-            let actor = authenticator.actor(key.subject == nil ? .key : .token, key, call)
-            known.caller = (tenant, actor)
-            uses.note(actor, of: tenant)
-            // Before its bounds are looked up, its body is read, or anything else is done for it.
-            known.rate = try gate.take(of: tenant)
-            let call = try await authorized(call, with: key, for: route)
-            if let connection = call.connection { try connections.begin(connection, for: tenant) }
-            if route.work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
-            if route.work == .jobs || route.work == .job { try await gate.requireTraffic(of: tenant) }
-            if route.work == .jobs { try await storage.require(of: tenant) }
+            let (call, actor) = try await admit(call, with: key, asking: route.access, taking: route.work, &known)
             return try await AuditActor.$current.withValue(actor) {
-                try await handler(call, tenant).taggedByContent(for: call)
+                try await handler(call, key.tenant).taggedByContent(for: call)
             }
         case .admin(let handler):
             let key = try await authenticator.key(of: call)
             let actor = authenticator.actor(.operator, key, call)
             known.caller = (key.tenant, actor)
             uses.note(actor, of: key.tenant)
-            let call = try await authorized(call, with: key, for: route)
+            let call = try await authorized(call, with: key, asking: route.access)
             if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
             return try await AuditActor.$current.withValue(actor) {
                 try await handler(call).taggedByContent(for: call)
@@ -148,11 +143,43 @@ struct Responder: HTTPResponder {
         return try await authenticator.key(of: call)
     }
 
-    /// The call with its key, which may do what the route does.
-    private func authorized(_ call: Call, with key: APIKey, for route: Route) async throws -> Call {
+    /// Takes a call in that has shown a key: one that is a request, or one of several in a request.
+    ///
+    /// - Parameters:
+    ///   - access: What it asks of the key.
+    ///   - work: What the node has to do or to keep for it.
+    /// - Returns: The call with its key, and who makes it.
+    func admit(
+        _ call: Call, with key: APIKey, asking access: Access?, taking work: Route.Work?, _ known: inout Known
+    ) async throws -> (call: Call, actor: AuditActor) {
+        let tenant = key.tenant
+        let actor = authenticator.actor(key.subject == nil ? .key : .token, key, call)
+        known.caller = (tenant, actor)
+        uses.note(actor, of: tenant)
+        // Before its bounds are looked up, its body is read, or anything else is done for it.
+        known.rate = try gate.take(of: tenant)
+        let call = try await authorized(call, with: key, asking: access)
+        if let connection = call.connection { try connections.begin(connection, for: tenant) }
+        if work != nil, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
+        if work == .jobs || work == .job { try await gate.requireTraffic(of: tenant) }
+        if work == .jobs { try await storage.require(of: tenant) }
+        return (call, actor)
+    }
+
+    /// The problem of one of several calls in a request, which is counted and noted as that of a request is.
+    ///
+    /// - Parameter name: What the audit log calls it.
+    func problem(for error: any Error, in call: Call, named name: String, _ known: Known) -> Problem {
+        let problem = problem(for: error, in: call)
+        note(problem, call, at: name, known.caller)
+        return problem
+    }
+
+    /// The call with its key, which may do what is asked.
+    private func authorized(_ call: Call, with key: APIKey, asking access: Access?) async throws -> Call {
         var call = call
         call.key = key
-        try await authorization.require(route.access, of: key, for: call)
+        try await authorization.require(access, of: key, for: call)
         return call
     }
 
@@ -165,12 +192,12 @@ struct Responder: HTTPResponder {
         return Response(status: .noContent, headers: [.allow: resource.allow])
     }
 
-    /// Notes that a client was refused: one that has shown no valid key for the service, and one whose key may not do
+    /// Counts and notes that a client was refused: one that has shown no valid key for the service, and one whose key may not do
     /// it, or has reached a limit, for its tenant.
     private func note(
-        _ problem: Problem, _ call: Call, _ resource: RouteTable.Resource?,
-        _ caller: (tenant: Tenant.ID, actor: AuditActor)?
+        _ problem: Problem, _ call: Call, at path: String?, _ caller: (tenant: Tenant.ID, actor: AuditActor)?
     ) {
+        if let limit = problem.limit { counts.countRefusal(by: limit) }
         let (chain, actor): (Tenant.ID, AuditActor)
         if problem.code == .unauthorized || problem.code == .tooManyFailures {
             (chain, actor) = (.service, authenticator.actor(.anonymous, nil, call))
@@ -182,7 +209,7 @@ struct Responder: HTTPResponder {
         let details = RawJSON(JSONWriter.object { $0.member("code", problem.code.rawValue) })
         audit.note(
             AuditEvent(
-                .refuseRequest, "\(call.request.method.label) \(resource?.path ?? "none")", of: chain,
+                .refuseRequest, "\(call.request.method.label) \(path ?? "none")", of: chain,
                 details: details, by: actor))
     }
 

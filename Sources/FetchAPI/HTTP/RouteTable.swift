@@ -7,6 +7,8 @@ struct Route: Sendable {
     enum Handler: Sendable {
         /// For everyone.
         case open(@Sendable (Call) async throws -> Response)
+        /// For requests that have several calls in them, each with a key of its own, which the responder admits.
+        case calls(@Sendable (Call, Responder) async throws -> Response)
         /// For clients with an API key that has the scope, as its tenant.
         case tenant(@Sendable (Call, Tenant.ID) async throws -> Response)
         /// For operators: the same, and for no tenant.
@@ -52,6 +54,17 @@ struct Route: Sendable {
         self.method = method
         self.path = path
         self.handler = .open(handler)
+        access = nil
+    }
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        calls handler: @escaping @Sendable (Call, Responder) async throws -> Response
+    ) {
+        self.method = method
+        self.path = path
+        self.handler = .calls(handler)
         access = nil
     }
 

@@ -5,7 +5,7 @@ extension String {
     /// Whether the text has no more than 30 combining marks in a row, so that comparing and hashing it is linear.
     ///
     /// UAX #15, Stream-Safe Text Format: no text of any language has more.
-    var isStreamSafe: Bool {
+    package var isStreamSafe: Bool {
         guard utf8.contains(where: { $0 >= 0x80 }) else { return true }
         var marks = 0
         for scalar in unicodeScalars {

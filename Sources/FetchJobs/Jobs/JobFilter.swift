@@ -4,6 +4,10 @@ import HTTPTypes
 /// A set of jobs: those that match every member that is set.
 package struct JobFilter: Sendable, Equatable {
     package var state: JobState?
+    /// Any of them; nil for every state.
+    ///
+    /// The API's filters cannot say it.
+    package var states: Set<JobState>?
     package var kind: JobSpec.Kind?
     /// ``TenantSession/ID/default`` for jobs that name none.
     package var session: TenantSession.ID?
@@ -63,7 +67,8 @@ package struct JobFilter: Sendable, Equatable {
 
     /// Whether a job matches, as far as it is known whole.
     package func matches(_ job: Job) -> Bool {
-        guard state == nil || job.state == state, createdAfter.map({ job.createdAt >= $0 }) ?? true,
+        guard state == nil || job.state == state, states?.contains(job.state) ?? true,
+            createdAfter.map({ job.createdAt >= $0 }) ?? true,
             createdBefore.map({ job.createdAt < $0 }) ?? true, error == nil || job.attempts.last?.errorName == error,
             status.map({ job.state.isFinal && $0.range.contains(job.attempts.last?.status ?? 0) }) ?? true,
             bodyBytes.map({ size in job.body.map { size.range.contains(Int64($0.bytes)) } ?? false }) ?? true

@@ -40,6 +40,12 @@ extension PostgresJobStore {
     private static func members(_ filter: JobFilter, _ tenant: Tenant.ID) -> Query {
         var conditions: Query = ""
         if let state = filter.state { conditions = "\(conditions) AND \(Query.jobState) = \(state)" }
+        if let states = filter.states {
+            conditions = "\(conditions) AND \(Query.jobState) = ANY(\(states.map(\.rawValue).sorted()))"
+            // The planner may begin with the table that has them, which is the shorter one for those that are not final.
+            if states.allSatisfy({ !$0.isFinal }) { conditions = "\(conditions) AND q.job_id IS NOT NULL" }
+            if states.allSatisfy(\.isFinal) { conditions = "\(conditions) AND r.job_id IS NOT NULL" }
+        }
         switch filter.kind {
         case nil: break
         case .data: conditions = "\(conditions) AND j.kind = 'data'"

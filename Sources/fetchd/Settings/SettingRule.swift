@@ -273,6 +273,21 @@ extension SettingRule where Value == TrustedProxies {
     }
 }
 
+extension SettingRule where Value == AllowedOrigins {
+    static var origins: Self {
+        SettingRule(
+            description: "a list of origins, such as https://ariang.example, or *",
+            parse: { text in
+                let parts = text.split { $0 == "," || $0 == " " }.map { String($0) }
+                guard parts == ["*"] || parts.allSatisfy({ SettingRule<String>.origin.parse($0) != nil }) else {
+                    return nil
+                }
+                return AllowedOrigins(Set(parts))
+            },
+            text: \.description)
+    }
+}
+
 extension Double {
     /// Without a fraction where there is none, and never with an exponent.
     fileprivate var plain: String {

@@ -125,6 +125,9 @@ extension Settings {
             "server.trustedProxies", \.server.trustedProxies, .proxies, default: "none",
             "Proxies whose Forwarded or X-Forwarded-For says who asks."),
         Setting(
+            "aria2.allowedOrigins", \.server.aria2Origins, .origins, default: "none",
+            "Web pages that may call /jsonrpc, such as AriaNg, by their origins; * for all."),
+        Setting(
             "server.authenticationFailuresPerAddress", \.server.authenticationFailuresPerAddress, .integer(),
             "Wrong keys from one address in a minute, beyond which they get 429; a right key always passes."),
         Setting(

@@ -159,6 +159,9 @@ package enum JobStoreContract {
                 return try await subject.store.jobs(of: subject.tenant, matching: filter, page: page).map(\.id)
             }
             return compare("state", try await found { $0.state = .scheduled }, [ids[3]])
+                + compare("states", try await found { $0.states = [.queued, .scheduled] }, [ids[3], ids[2]])
+                + compare("final states", try await found { $0.states = [.succeeded, .failed] }, [ids[1], ids[0]])
+                + compare("states of both", try await found { $0.states = [.queued, .failed] }, [ids[2], ids[1]])
                 + compare("error", try await found { $0.error = "timedOut" }, [ids[1]])
                 + compare("status", try await found { $0.status = StatusFilter("2xx") }, [ids[0]])
                 + compare("labels", try await found { $0.labels = [.init(name: "b", value: "2")] }, [ids[2]])

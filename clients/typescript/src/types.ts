@@ -1,5 +1,34 @@
 // The documents of the API, made by clients/generate from openapi.yaml. Do not edit.
 
+/** A call of JSON-RPC 2.0, or a list of calls. */
+export interface Aria2Request {
+  /** The version */
+  jsonrpc?: string;
+  /** Comes back with the answer. */
+  id?: unknown;
+  /** The name of the method. */
+  method?: string;
+  /** The parameters, behind the secret. */
+  params?: Array<unknown>;
+}
+
+/** The result of a call or its error, or a list of them. */
+export interface Aria2Answer {
+  /** That of the call; null where it could not be read. */
+  id?: unknown;
+  /** `2.0`. */
+  jsonrpc?: string;
+  /** What the method returns. */
+  result?: unknown;
+  /** Why there is no result. */
+  error?: {
+    /** 1, or one of JSON-RPC from -32768 on. */
+    code?: number;
+    /** What is wrong. */
+    message?: string;
+  };
+}
+
 /** The id of a job. */
 export type JobID = string;
 

@@ -106,6 +106,30 @@ ProblemCode: TypeAlias = "Literal['malformedRequest', 'malformedJSON', 'invalidP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Aria2AnswerError(Model):
+    """Why there is no result."""
+
+    code: int | None = None
+    """1, or one of JSON-RPC from -32768 on."""
+    message: str | None = None
+    """What is wrong."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aria2Answer(Model):
+    """The result of a call or its error, or a list of them."""
+
+    id: Any = None
+    """That of the call; null where it could not be read."""
+    jsonrpc: str | None = None
+    """`2.0`."""
+    result: Any = None
+    """What the method returns."""
+    error: Aria2AnswerError | None = None
+    """Why there is no result."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot(Model):
     """What the stores of a session held at one time."""
 
@@ -2747,6 +2771,16 @@ class Problem(Model):
     """Each rule that was broken."""
 
 
+Aria2AnswerError._members = (
+    Member("code", "code", integer, False),
+    Member("message", "message", text, False),
+)
+Aria2Answer._members = (
+    Member("id", "id", anything, False),
+    Member("jsonrpc", "jsonrpc", text, False),
+    Member("result", "result", anything, False),
+    Member("error", "error", Aria2AnswerError.from_json, False),
+)
 Snapshot._members = (
     Member("id", "id", text, True),
     Member("session", "session", text, True),

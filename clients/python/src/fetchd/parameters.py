@@ -89,6 +89,15 @@ CookieSpec: TypeAlias = "CookieMembers"
 CredentialID: TypeAlias = str
 
 
+class Aria2Request(TypedDict, total=False):
+    """A call of JSON-RPC 2.0, or a list of calls."""
+
+    jsonrpc: str
+    id: Any
+    method: str
+    params: Sequence[Any]
+
+
 class SessionSpec(TypedDict, total=False):
     """What a session is asked to be."""
 
