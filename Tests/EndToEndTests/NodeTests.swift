@@ -3,6 +3,7 @@ import FetchJobs
 import Foundation
 import Glibc
 import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 
@@ -45,6 +46,44 @@ import Testing
                 try gate.wait()
                 try connection.send(Array(content[held...]))
             }
+        }
+    }
+
+    @Test func `a node that stops keeps its jobs while they run, and gives its lease back then`() async throws {
+        let (content, gate) = (pattern(1000), Gate())
+        let origin = try origin(content, holdingAt: 500, gate)
+        let settings = ["WORKER_LEASE_SECONDS": "5", "WORKER_DRAIN_SECONDS": "60"]
+        try await ServiceProcess.Place.with(
+            allowing: ["127.0.0.1:\(origin.port)"], settings: settings
+        ) { place in
+            let key = try await place.key()
+            let nodes = Nodes(
+                owner: try await ServiceProcess.start(place, key: key),
+                other: try await ServiceProcess.start(place, key: key))
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))", "method": "POST"}}"#, to: nodes)
+            _ = try await nodes.other.job(id) { member($0, "progress", "bytesReceived") == 500 }
+            let client = place.database.client
+            /// Whether the lease of the node that runs the job lasts longer than it did.
+            func isExtended(beyond time: Timestamp) async throws -> Bool {
+                let rows = try await client.query(
+                    """
+                    SELECT n.lease_until > \(time) FROM nodes n WHERE n.id IN (SELECT node_id FROM queue)
+                    """)
+                return try rows.first?.decode(at: 0) ?? false
+            }
+            nodes.owner.send(SIGTERM)
+            // Later than its last heartbeat before the stop lets it be.
+            let end = try #require(
+                try await client.query("SELECT now() + interval '6 seconds'").first?.decode(Timestamp.self, at: 0))
+            try await until { try await isExtended(beyond: end) }
+            gate.open()
+            let job = try await nodes.other.job(id) { ["succeeded", "failed"].contains(member($0, "state")) }
+            #expect(member(job, "state") == "succeeded", "\(job)")
+            #expect(member(job, "attempts", as: [Any].self)?.count == 1)
+            #expect(try await nodes.owner.waitForEnd() == 0, "\(nodes.owner.logged)")
+            let live = try await client.query("SELECT count(*) FROM nodes WHERE lease_until > now()")
+            #expect(try live.first?.decode(Int64.self, at: 0) == 1)
+            #expect(try await nodes.other.stop() == 0)
         }
     }
 

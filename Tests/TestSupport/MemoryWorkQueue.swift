@@ -281,6 +281,8 @@ package final class MemoryWorkQueue: WorkQueue {
 
     package func heartbeat() async throws(StoreError) -> Heartbeat { try read(.heartbeat, extendsLease: true) }
 
+    package func leave() async throws(StoreError) { lose() }
+
     package func look() async throws(StoreError) -> Heartbeat { try read(.look, extendsLease: false) }
 
     private func read(_ call: Call, extendsLease: Bool) throws(StoreError) -> Heartbeat {

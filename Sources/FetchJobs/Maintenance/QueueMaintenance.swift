@@ -6,6 +6,9 @@ package protocol QueueMaintenance: Sendable {
     /// Returns the work that is due, as ``heartbeat()`` does, and writes nothing: the lease stays as it is.
     func look() async throws(StoreError) -> Heartbeat
 
+    /// Gives this node's lease back: it runs no job any more, and others need not wait until the lease has run out.
+    func leave() async throws(StoreError)
+
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func promote() async throws(StoreError) -> Promotion
 

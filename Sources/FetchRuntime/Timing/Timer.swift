@@ -25,13 +25,17 @@ package final class Timer: Notifiable {
     }
 
     /// Fires until its task is cancelled; for one caller.
+    ///
+    /// Not again before what it has fired is over: times that come meanwhile fire once then.
     package func run(_ fire: @escaping @Sendable () async -> Void) async {
+        let due = Condition()
         await withDiscardingTaskGroup { group in
+            group.addTask { for await _ in due.values { await fire() } }
             for await time in times {
                 group.addTask {
                     // Cancelled when the service stops, as the loop is then.
                     try? await self.clock.sleep(until: time)
-                    if !Task.isCancelled, self.begins(at: time) { await fire() }
+                    if !Task.isCancelled, self.begins(at: time) { due.signal() }
                 }
             }
             group.cancelAll()

@@ -67,7 +67,9 @@ struct CacheTurns: Sendable {
         return requests.map { taken.contains($0.place) }
     }
 
-    /// How long returned turns gather. Nodes that wait for one ask every 20 to 200 ms.
+    /// How long returned turns gather.
+    ///
+    /// Nodes that wait for one ask every 20 to 200 ms.
     private static let gathering = Duration.milliseconds(50)
 
     /// Passes on the turns that were returned, until it is cancelled.

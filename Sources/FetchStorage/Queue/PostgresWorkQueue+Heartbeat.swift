@@ -23,6 +23,12 @@ extension PostgresWorkQueue {
         try await state(behind: "-- nodes.look\nWITH", leaseWasLost: "false")
     }
 
+    package func leave() async throws(StoreError) {
+        try await StoreError.wrap {
+            _ = try await client.query("-- nodes.leave\nUPDATE nodes SET lease_until = now() WHERE id = \(node)")
+        }
+    }
+
     /// - Parameters:
     ///   - opening: Begins the statement, up to its next `WITH` part.
     ///   - leaseWasLost: The value of ``Heartbeat/leaseWasLost``.

@@ -121,9 +121,20 @@ package final class Dispatcher: Service {
 
     package func run() async throws {
         await heartbeat()
+        await withTaskGroup { lease in
+            // As long as a job runs: others would take it otherwise.
+            lease.addTask { await self.keepHeartbeat() }
+            await work()
+            lease.cancelAll()
+        }
+        // Otherwise it runs out.
+        try? await queue.leave()
+    }
+
+    /// Runs jobs until a shutdown, and then until those have ended that run.
+    private func work() async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepHeartbeat() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepLooking() } }
                 if configuration.runsJobs { addWork(to: &group) }
                 group.addTask { await self.limitDrain() }

@@ -31,6 +31,28 @@ import Testing
         #expect(fired.value == 2)
     }
 
+    @Test func `a timer does not fire beside itself, and once for all that came meanwhile`() async throws {
+        let timer = Timer(clock: clock.clock)
+        let (begun, running, gate) = (Progress(), Progress(), Condition())
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                await timer.run {
+                    #expect(running.add(1) == 1)
+                    if begun.add(1) == 1 { await gate.next() }
+                    running.add(-1)
+                }
+            }
+            timer.notify()
+            try await until { begun.value == 1 }
+            for delay in [0, 1, 2] { timer.set(after: .seconds(delay)) }
+            clock.advance(by: .seconds(3))
+            gate.signal()
+            try await until { begun.value == 2 && running.value == 0 }
+            group.cancelAll()
+        }
+        #expect(begun.value == 2)
+    }
+
     @Test func `a timer that is notified fires at once`() async throws {
         let timer = Timer(clock: clock.clock)
         let fired = Progress()

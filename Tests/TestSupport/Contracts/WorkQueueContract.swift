@@ -165,6 +165,14 @@ package enum WorkQueueContract {
                 + compare("attempts", try await subject.job(id)?.attempts.map(\.errorName), ["networkConnectionLost"])
                 + compare("lease", try await subject.queues[1].heartbeat().leaseWasLost, true)
         },
+        Clause("a node that leaves gives its lease back, and others take at once what it still has") { subject in
+            _ = try await subject.enqueue("")
+            _ = try await subject.queues[1].heartbeat()
+            _ = try await subject.claim(1)
+            try await subject.queues[1].leave()
+            return compare("rescued", try await subject.queues[0].rescue().count, 1)
+                + compare("lease", try await subject.queues[1].heartbeat().leaseWasLost, true)
+        },
         Clause("a lost job whose request may have left ends, and one that is being cancelled is cancelled") { subject in
             let ids = try await subject.enqueue("", "", method: "POST")
             _ = try await subject.queues[1].heartbeat()
