@@ -66,7 +66,8 @@ CALLS = [
     ("aria2.remove", [GID], None), ("aria2.remove", [OTHER], None), ("aria2.purgeDownloadResult", [], None),
     ("aria2.getGlobalStat", [], None), ("aria2.unpauseAll", [], None),
     ("aria2.saveSession", [], "there is no file to be named"),
-    ("aria2.changePosition", [GID, 0, "POS_SET"], "is not built"), ("aria2.changeUri", [GID, 1, [], []], "is not built"),
+    ("aria2.changePosition", [GID, 0, "POS_SET"], "is not built"),
+    ("aria2.changeUri", [GID, 1, [], []], "is not built"),
     ("aria2.addTorrent", [""], "is not supported"), ("aria2.addMetalink", [""], "is not supported"),
 ]
 BODIES = [
@@ -200,8 +201,8 @@ def speak(aria2, ours, folder, urls):
         names = ["status", "errorCode"] + (ENDS[2:] if index < 3 and not more else [])
         compare(f"the end of {url} {more}", *({name: one.get(name) for name in names if name in one} for one in told),
                 None, faults)
-        compare(f"the status of it {url} {more}", *(sorted(peer.result("aria2.tellStatus", gid)) for peer in (aria2, ours)),
-                "has no bitfield" if url == urls[0] else None, faults)
+        statuses = (sorted(peer.result("aria2.tellStatus", gid)) for peer in (aria2, ours))
+        compare(f"the status of it {url} {more}", *statuses, "has no bitfield" if url == urls[0] else None, faults)
     return faults
 
 
