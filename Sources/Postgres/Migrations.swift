@@ -9,16 +9,17 @@ package struct Migration: Sendable {
     /// may that runs over the schema before it.
     ///
     /// A line `-- Requires: NNNN_name.sql` of the file. A step that takes away what programs use has one.
-    package let requirement: String?
+    package var requirement: String? {
+        let lines = sql.split(separator: "\n")
+        return lines.first { $0.hasPrefix(Self.mark) }.map { String($0.dropFirst(Self.mark.count)) }
+    }
+
+    private static let mark = "-- Requires: "
 
     package init(name: String, sql: String) {
         self.name = name
         self.sql = sql
-        let lines = sql.split(separator: "\n")
-        requirement = lines.first { $0.hasPrefix(Self.mark) }.map { String($0.dropFirst(Self.mark.count)) }
     }
-
-    private static let mark = "-- Requires: "
 }
 
 /// A schema that cannot be brought up to date as it is.

@@ -198,8 +198,6 @@ final class DashboardGate: Sendable {
             return
         }
         // Browsers without Sec-Fetch-Site say at least where a form comes from.
-        guard let origin = call.headers[.origin], let authority = call.request.head.authority,
-            origin == "https://\(authority)" || origin == "http://\(authority)"
-        else { throw Problem(.forbidden) }
+        guard let origin = call.headers[.origin], call.isOwn(origin: origin) else { throw Problem(.forbidden) }
     }
 }

@@ -39,6 +39,12 @@ struct Call: Sendable {
             forwardedFor: headers[values: .xForwardedFor])
     }
 
+    /// Whether an origin (RFC 6454) is that of the service's own pages, as the request names the service.
+    func isOwn(origin: String) -> Bool {
+        guard let authority = request.head.authority else { return false }
+        return origin == "https://\(authority)" || origin == "http://\(authority)"
+    }
+
     /// The query, which may have these parameters and no others.
     func query(allowing names: Set<String> = []) throws -> Query {
         guard let text = request.uri.query, !text.isEmpty else { return Query() }

@@ -192,8 +192,8 @@ struct Responder: HTTPResponder {
         return Response(status: .noContent, headers: [.allow: resource.allow])
     }
 
-    /// Counts and notes that a client was refused: one that has shown no valid key for the service, and one whose key may not do
-    /// it, or has reached a limit, for its tenant.
+    /// Counts and notes that a client was refused: one that has shown no valid key for the service, and one whose key
+    /// may not do it, or has reached a limit, for its tenant.
     private func note(
         _ problem: Problem, _ call: Call, at path: String?, _ caller: (tenant: Tenant.ID, actor: AuditActor)?
     ) {

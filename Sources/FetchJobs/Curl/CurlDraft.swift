@@ -238,12 +238,7 @@ struct CurlDraft {
         let method = method ?? standardMethod(body)
         if method != "GET" { request.append(JSONMember("method", .string(method))) }
         try finishFields(body)
-        if !fields.isEmpty {
-            let headers = fields.map { field in
-                JSONValue.object([JSONMember("name", .string(field.name)), JSONMember("value", .string(field.value))])
-            }
-            request.append(JSONMember("headers", .array(headers)))
-        }
+        if !fields.isEmpty { request.append(JSONMember("headers", .headerFields(fields))) }
         if let body { request.append(JSONMember("body", body)) }
         var members = [JSONMember("request", .object(request))]
         try finishConfiguration()
@@ -327,9 +322,7 @@ struct CurlDraft {
     private var isBasic: Bool { schemes.isEmpty || schemes == ["basic"] }
 
     private static func credential(_ parts: [Substring]) -> JSONValue {
-        .object([
-            JSONMember("user", .string(String(parts[0]))), JSONMember("password", .string(String(parts[1]))),
-        ])
+        .credential(String(parts[0]), String(parts[1]))
     }
 
     /// The members of the configuration by their groups; of two that say the same, the later one counts.

@@ -269,13 +269,8 @@ struct GetCommand: AsyncParsableCommand {
     /// As a field of a message states it (RFC 9530); nil when there is none, or none that can be read.
     private var digest: DigestClaim? {
         guard let match = checksum?.wholeMatch(of: /(sha256|sha512):((?:[0-9A-Fa-f]{2})+)/) else { return nil }
-        let digits = Array(match.2.utf8)
-        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { index in
-            UInt8(String(decoding: digits[index...(index + 1)], as: UTF8.self), radix: 16)
-        }
-        guard bytes.count == (match.1 == "sha256" ? 32 : 64) else { return nil }
         let name = match.1 == "sha256" ? "sha-256" : "sha-512"
-        return DigestClaim(fields: ["\(name)=:\(Data(bytes).base64EncodedString()):"])
+        return ExpectedDigest(name, hexadecimal: match.2).flatMap { DigestClaim(fields: ["\($0)"]) }
     }
 
     private var policy: TargetPolicy {

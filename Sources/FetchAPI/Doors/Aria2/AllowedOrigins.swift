@@ -17,11 +17,9 @@ package struct AllowedOrigins: Sendable, CustomStringConvertible {
     /// - Throws: ``Problem`` `forbidden` for a page that may not speak to us.
     func require(of call: Call) throws(Problem) -> String? {
         guard let origin = call.headers[.origin] else { return nil }
-        let authority = call.request.head.authority ?? ""
-        guard
-            origins.contains("*") || origins.contains(origin) || origin == "http://\(authority)"
-                || origin == "https://\(authority)"
-        else { throw Problem(.forbidden, "Pages of this origin may not speak to the service (ARIA2_ALLOWED_ORIGINS).") }
+        guard origins.contains("*") || origins.contains(origin) || call.isOwn(origin: origin) else {
+            throw Problem(.forbidden, "Pages of this origin may not speak to the service (ARIA2_ALLOWED_ORIGINS).")
+        }
         return origin
     }
 

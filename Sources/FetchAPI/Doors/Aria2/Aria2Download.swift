@@ -218,7 +218,7 @@ struct Aria2Download: Sendable {
         options["dir"] = directory
         options["out"] = configuration.destination.filename
         options["allow-overwrite"] = "\(configuration.destination.allowOverwrite ?? false)"
-        if let digest = configuration.destination.checksum { options["checksum"] = Self.checksum("\(digest)") }
+        if let digest = configuration.destination.checksum { options["checksum"] = digest.hexadecimal }
         if let attempts = configuration.retry.maximumAttempts { options["max-tries"] = "\(attempts)" }
         if case .listed(let delays)? = configuration.retry.backoff?.waits, let wait = delays.first {
             options["retry-wait"] = "\(wait.components.seconds)"
@@ -239,15 +239,5 @@ struct Aria2Download: Sendable {
         }
         if !lines.isEmpty { options["header"] = lines }
         for (name, value) in options.sorted(by: { $0.key < $1.key }) { writer.member(name, value) }
-    }
-
-    /// `sha-256=` and digits, of a field's value.
-    private static func checksum(_ text: String) -> String? {
-        let parts = text.split(separator: "=", maxSplits: 1)
-        guard parts.count == 2, let bytes = Data(base64Encoded: String(parts[1].dropFirst().dropLast())) else {
-            return nil
-        }
-        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return "\(parts[0])=\(digits)"
     }
 }

@@ -18,7 +18,7 @@ struct Aria2GID: Sendable {
 
     /// - Throws: ``Aria2Failure`` for what is neither a gid nor the beginning of one.
     init(_ text: String) throws(Aria2Failure) {
-        guard (1...Self.digits).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isHexDigit }) else {
+        guard (1...Self.digits).contains(text.utf8.count), text.allSatisfy(Self.isDigit) else {
             throw .invalid(gid: text)
         }
         guard text.utf8.count >= Self.fewest else { throw .notUnique(text) }
@@ -27,7 +27,7 @@ struct Aria2GID: Sendable {
 
     /// The one that a client gives to a download; nil for what is none.
     init?(whole text: String) {
-        guard text.utf8.count == Self.digits, text.utf8.allSatisfy({ $0.isHexDigit }),
+        guard text.utf8.count == Self.digits, text.allSatisfy(Self.isDigit),
             text.utf8.contains(where: { $0 != UInt8(ascii: "0") })
         else { return nil }
         self.text = text.lowercased()
@@ -43,15 +43,6 @@ struct Aria2GID: Sendable {
     }
 
     var beginning: String { String(text.prefix(Self.fewest)) }
-}
 
-extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
-    }
+    private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isHexDigit }
 }

@@ -24,14 +24,14 @@ extension Aria2Options {
     // MARK: The request
 
     private func request(_ url: String) throws(Aria2Failure) -> JSONValue {
-        var fields: [(String, String)] = []
+        var fields: [(name: String, value: String)] = []
         for line in headers {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { throw .option("header") }
             fields.append((String(parts[0]), parts[1].trimmingCharacters(in: .whitespacesAndNewlines)))
         }
         func add(_ name: String, _ value: String?) {
-            guard let value, !fields.contains(where: { $0.0.lowercased() == name.lowercased() }) else { return }
+            guard let value, !fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { return }
             fields.append((name, value))
         }
         add("User-Agent", self["user-agent"])
@@ -41,15 +41,7 @@ extension Aria2Options {
             add("Authorization", "Basic \(pair.base64EncodedString())")
         }
         var request = [JSONMember("url", .string(url))]
-        if !fields.isEmpty {
-            request.append(
-                JSONMember(
-                    "headers",
-                    .array(
-                        fields.map { name, value in
-                            .object([JSONMember("name", .string(name)), JSONMember("value", .string(value))])
-                        })))
-        }
+        if !fields.isEmpty { request.append(JSONMember("headers", .headerFields(fields))) }
         return .object(request)
     }
 
@@ -103,23 +95,25 @@ extension Aria2Options {
         var destination: [JSONMember] = []
         if let name = place.name { destination.append(JSONMember("filename", .string(name))) }
         if isTrue("allow-overwrite") { destination.append(JSONMember("allowOverwrite", .bool(true))) }
-        if let digest = try digest() { destination.append(JSONMember("checksum", .string(digest))) }
+        if let checksum = try checksum() { destination.append(JSONMember("checksum", checksum)) }
         return destination
     }
 
-    /// `sha-256=` and digits, as RFC 9530 writes it.
-    private func digest() throws(Aria2Failure) -> String? {
+    /// Of `sha-256=` and digits.
+    private func checksum() throws(Aria2Failure) -> JSONValue? {
         guard let text = self["checksum"] else { return nil }
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let lengths = [
             "md5": 16, "sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64, "adler32": 4,
         ]
         guard parts.count == 2, let length = lengths[parts[0].lowercased()], parts[1].utf8.count == 2 * length,
-            let bytes = Data(hexadecimal: parts[1])
+            parts[1].allSatisfy({ $0.isASCII && $0.isHexDigit })
         else { throw .option("checksum") }
         let name = parts[0].lowercased()
-        guard name == "sha-256" || name == "sha-512" else { throw .notSupported("checksum=\(name)") }
-        return "\(name)=:\(bytes.base64EncodedString()):"
+        guard let checksum = JSONValue.checksum(name, hexadecimal: parts[1]) else {
+            throw .notSupported("checksum=\(name)")
+        }
+        return checksum
     }
 
     /// `[http://][USER:PASSWORD@]HOST[:PORT]`; an option of its own goes before what the URL has.
@@ -139,14 +133,7 @@ extension Aria2Options {
         user = self["all-proxy-user"] ?? user
         password = self["all-proxy-passwd"] ?? password
         var proxy = [JSONMember("url", .string("\(scheme)://\(rest)"))]
-        if let user {
-            proxy.append(
-                JSONMember(
-                    "credential",
-                    .object([
-                        JSONMember("user", .string(user)), JSONMember("password", .string(password ?? "")),
-                    ])))
-        }
+        if let user { proxy.append(JSONMember("credential", .credential(user, password ?? ""))) }
         return proxy
     }
 
@@ -200,13 +187,5 @@ extension Aria2Options {
             change.labels = [(Aria2Download.labelOfDirectory, try Aria2Download.directory(directory))]
         }
         return (try change.applied(to: spec), change)
-    }
-}
-
-extension Data {
-    fileprivate init?(hexadecimal text: String) {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        self = Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
     }
 }

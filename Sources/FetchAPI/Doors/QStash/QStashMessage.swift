@@ -138,19 +138,14 @@ struct QStashMessage {
     ) throws(Problem) -> [JSONMember] {
         let hasAgent = fields.forwarded.contains { $0.name.lowercased() == "user-agent" }
         let headers =
-            fields.forwarded.map { ($0.name, $0.value) } + own
+            fields.forwarded.map { (name: $0.name, value: $0.value) } + own
             + (hasAgent ? [] : [("User-Agent", "Upstash-QStash")])
         func made(_ name: String, _ content: String, _ more: [JSONMember] = []) -> JSONValue {
             .object([JSONMember("name", .string(name)), JSONMember("content", .string(content))] + more)
         }
         return [
             JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
-            JSONMember(
-                "headers",
-                .array(
-                    headers.map { name, value in
-                        .object([JSONMember("name", .string(name)), JSONMember("value", .string(value))])
-                    })),
+            JSONMember("headers", .headerFields(headers)),
             JSONMember(
                 "attemptHeaders",
                 .array([
