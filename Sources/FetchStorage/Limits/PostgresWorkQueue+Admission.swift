@@ -6,6 +6,8 @@ extension PostgresWorkQueue {
     private static let admissionLimit = 1000
     /// How many limiters one look finds.
     private static let limiterLimit = 10_000
+    /// How long a limiter is left to who admits its jobs just now.
+    private static let patience = Duration.milliseconds(20)
 
     package func limiters(of job: ClaimedJob) -> [Limiter.Address] { known.limiters(of: job.spec, tenant: job.tenant) }
 
@@ -15,12 +17,14 @@ extension PostgresWorkQueue {
             var (admission, failures) = (Admission(), [UpkeepFailure]())
             var calm: [Limiter.Address] = []
             _ = try await failures.goAround(limiters, blaming: .admission) { limiters in
-                let rows = try await client.transaction { connection in
+                let (rows, busy) = try await genericPlan.transaction { connection in
                     // Two statements: the second sees the jobs that others have let through before this one had the
                     // limiters.
-                    try await connection.query(Self.lock(limiters))
-                    return try await connection.query(Self.admission(to: limiters))
+                    let busy = Set(try await connection.query(Self.lock(limiters)).map { try Limiter.Address(row: $0) })
+                    let free = limiters.filter { !busy.contains($0) }
+                    return (try await connection.query(Self.admission(to: free)), busy)
                 }
+                for limiter in busy { admission.next[limiter] = Self.patience }
                 for row in rows {
                     if let limiter = try admission.note(row, limit: Self.admissionLimit) { calm.append(limiter) }
                 }
@@ -42,20 +46,26 @@ extension PostgresWorkQueue {
             UNION ALL
             (SELECT tenant_id, 'host', host FROM hosts LIMIT \(Self.limiterLimit))
             """
-        ).map { row in
-            Limiter.Address(tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
-        }
+        ).map { try Limiter.Address(row: $0) }
     }
 
+    /// Locks limiters, and finds those that somebody else has locked: who admits jobs of one, or stands still while it
+    /// does, holds up no other.
     private static func lock(_ limiters: [Limiter.Address]) -> Query {
         """
         -- limiters.lock
-        SELECT l.key
+        WITH locked AS MATERIALIZED (
+            SELECT l.tenant_id, l.kind, l.key
+            FROM limiters l
+            JOIN \(limiters.rows) ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
+            FOR UPDATE OF l SKIP LOCKED
+        )
+        SELECT l.tenant_id, l.kind, l.key
         FROM limiters l
         JOIN \(limiters.rows) ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
-        -- In one order, so that two nodes cannot wait for each other.
-        ORDER BY l.tenant_id, l.kind, l.key
-        FOR UPDATE OF l
+        WHERE NOT EXISTS (
+            SELECT FROM locked WHERE locked.tenant_id = l.tenant_id AND locked.kind = l.kind AND locked.key = l.key
+        )
         """
     }
 
@@ -162,8 +172,7 @@ extension Admission {
     fileprivate mutating func note(_ row: Row, limit: Int) throws -> Limiter.Address? {
         let count = try row.decode(Int64.self, at: 3)
         if count > 0 { hasQueuedJobs = true }
-        let limiter = Limiter.Address(
-            tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
+        let limiter = try Limiter.Address(row: row)
         if count >= limit {
             next[limiter] = .zero
         } else if let wait = try row.decode(Duration?.self, at: 4) {
@@ -173,6 +182,13 @@ extension Admission {
             next[limiter] = PostgresWorkQueue.calm
         }
         return nil
+    }
+}
+
+extension Limiter.Address {
+    /// Of the first three columns.
+    fileprivate init(row: Row) throws {
+        self.init(tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
     }
 }
 

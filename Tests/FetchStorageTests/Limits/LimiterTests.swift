@@ -97,6 +97,27 @@ import Testing
         }
     }
 
+    @Test func `a limiter that somebody has locked holds up no other, and is looked at again soon`() async throws {
+        try await StoreFixture.with { fixture in
+            let other = Limiter.Address(tenant: Self.host.tenant, kind: .host, key: "other.example")
+            for host in [Self.host, other] {
+                try await Self.store(fixture).set(try Self.limits(#"{"parallelism": 1}"#), of: host)
+            }
+            _ = try await Self.enqueue(1, fixture)
+            let job = NewJob(tenant: fixture.tenant, spec: try .make(url: "http://other.example/"))
+            _ = try await fixture.store().enqueue([job])
+            #expect(try await fixture.queue().claim(limit: 10).isEmpty)
+            let admission = try await fixture.database.client.transaction { connection in
+                try await connection.query("SELECT FROM limiters WHERE key = \(Self.host.key) FOR UPDATE")
+                return try await fixture.queue().admit([Self.host, other])
+            }
+            #expect(admission.hasQueuedJobs)
+            #expect(admission.next[Self.host].map { $0 < .seconds(1) } == true && admission.next[other] == nil)
+            #expect(try await fixture.queue().claim(limit: 10).map(\.id) == [job.id])
+            #expect(try await Self.next(fixture).count == 1)
+        }
+    }
+
     @Test func `so many start in a time, and no more`() async throws {
         try await StoreFixture.with { fixture in
             let limits = try Self.limits(#"{"rate": {"jobs": 2, "period": 3600}}"#)
