@@ -10,6 +10,8 @@ CREATE TABLE limiters (
     rate_period interval CHECK (rate_period > interval '0'),
     in_order boolean NOT NULL DEFAULT false,
     blocks boolean NOT NULL DEFAULT false,
+    parallelism_pinned boolean NOT NULL DEFAULT false,
+    rate_pinned boolean NOT NULL DEFAULT false,
     circuit_open_until timestamptz,
     circuit_reason text,
     is_limited boolean NOT NULL GENERATED ALWAYS AS (
@@ -41,6 +43,8 @@ COMMENT ON COLUMN limiters.rate_jobs IS 'How many of its jobs start within rate_
 COMMENT ON COLUMN limiters.rate_period IS 'Null: no limit';
 COMMENT ON COLUMN limiters.in_order IS 'One job after the other, in the order of their submission';
 COMMENT ON COLUMN limiters.blocks IS 'A job that failed stops those behind it';
+COMMENT ON COLUMN limiters.parallelism_pinned IS 'No job changes how many run at once, or their order';
+COMMENT ON COLUMN limiters.rate_pinned IS 'No job changes the rate';
 COMMENT ON COLUMN limiters.circuit_open_until IS 'The origin asks for no request before this; null: it does not';
 COMMENT ON COLUMN limiters.circuit_reason IS 'The field that said so, and its value; null: none did';
 COMMENT ON COLUMN limiters.is_limited IS 'Its jobs wait at the gate, whatever its state';

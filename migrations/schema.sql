@@ -1492,6 +1492,8 @@ CREATE TABLE public.limiters (
     rate_period interval,
     in_order boolean DEFAULT false NOT NULL,
     blocks boolean DEFAULT false NOT NULL,
+    parallelism_pinned boolean DEFAULT false NOT NULL,
+    rate_pinned boolean DEFAULT false NOT NULL,
     circuit_open_until timestamp with time zone,
     circuit_reason text,
     is_limited boolean GENERATED ALWAYS AS (((parallelism IS NOT NULL) OR (rate_jobs IS NOT NULL) OR in_order)) STORED NOT NULL,
@@ -1533,6 +1535,10 @@ COMMENT ON COLUMN public.limiters.rate_period IS 'Null: no limit';
 COMMENT ON COLUMN public.limiters.in_order IS 'One job after the other, in the order of their submission';
 
 COMMENT ON COLUMN public.limiters.blocks IS 'A job that failed stops those behind it';
+
+COMMENT ON COLUMN public.limiters.parallelism_pinned IS 'No job changes how many run at once, or their order';
+
+COMMENT ON COLUMN public.limiters.rate_pinned IS 'No job changes the rate';
 
 COMMENT ON COLUMN public.limiters.circuit_open_until IS 'The origin asks for no request before this; null: it does not';
 

@@ -9,6 +9,7 @@ client.py callbacks URL TOKEN DESTINATION HOOKS: the same about callbacks, which
 client.py verify CURRENT NEXT SIGNATURE URL BODY: whether the client takes a signature.
 """
 import contextlib
+import hashlib
 import json
 import sys
 
@@ -38,6 +39,14 @@ def speak(base, token, origin):
     assert message.not_before - message.created_at > 3500_000, message
     client.message.cancel(plain.message_id)
     refused(lambda: client.message.cancel(plain.message_id), "no message")
+
+    hushed = "REDACTED:" + hashlib.sha256(b"hush").hexdigest()
+    secret = client.message.publish(
+        url=f"{origin}/secret", body="hush", delay="1h", headers={"X-Own": "hush", "X-Seen": "1"},
+        redact={"body": True, "header": ["X-Own"]})
+    message = client.message.get(secret.message_id)
+    assert (message.body, message.headers["X-Own"], message.headers["X-Seen"]) == (hushed, [hushed], ["1"]), message
+    client.message.cancel(secret.message_id)
 
     twice = [client.message.publish(url=f"{origin}/twice", deduplication_id="d", delay=3600) for _ in range(2)]
     assert [one.deduplicated for one in twice] == [False, True], twice
@@ -79,9 +88,16 @@ def speak(base, token, origin):
     assert shown == ("k", 3, 100, 60, True), flow
     client.flow_control.resume("k")
     assert not client.flow_control.get("k").is_paused
-    refused(lambda: client.flow_control.pin("k", {"rate": 1}), "is not built")
-    refused(lambda: client.flow_control.unpin("k", {"rate": True}), "is not built")
-    refused(lambda: client.flow_control.reset_rate("k"), "is not built")
+    client.flow_control.pin("k", {"rate": 50, "period": 30})
+    assert client.flow_control.get("k").is_pinned_rate and not client.flow_control.get("k").is_pinned_parallelism
+    client.message.cancel(client.message.publish(
+        url=f"{origin}/pinned", delay="1h", flow_control={"key": "k", "parallelism": 4, "rate": 7}).message_id)
+    flow = client.flow_control.get("k")
+    assert (flow.parallelism_max, flow.rate_max, flow.rate_period) == (4, 50, 30), flow
+    client.flow_control.unpin("k", {"rate": True})
+    assert not client.flow_control.get("k").is_pinned_rate
+    client.flow_control.reset_rate("k")
+    assert client.flow_control.get("k").rate_count == 0
     refused(lambda: client.flow_control.get("other"), "No message has set limits")
     assert client.flow_control.get_global_parallelism().parallelism_count >= 0
 

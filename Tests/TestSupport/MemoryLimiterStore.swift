@@ -30,8 +30,20 @@ package final class MemoryLimiterStore: LimiterStore {
         state.withLock { $0.limiters[address] }
     }
 
-    package func set(_ limits: SharedLimits, of address: Limiter.Address) async throws(StoreError) {
-        state.withLock { $0.limiters[address, default: Limiter(address: address)].limits = limits }
+    package func set(
+        _ limits: SharedLimits, of address: Limiter.Address, keepsPinned: Bool
+    ) async throws(StoreError) {
+        state.withLock { state in
+            let kept = keepsPinned ? limits.keepingPinned(of: state.limiters[address]?.limits) : limits
+            state.limiters[address, default: Limiter(address: address)].limits = kept
+        }
+    }
+
+    package func resetRate(of address: Limiter.Address) async throws(StoreError) {
+        state.withLock { state in
+            state.limiters[address]?.started = 0
+            state.limiters[address]?.periodBegan = nil
+        }
     }
 
     package func setPaused(_ isPaused: Bool, _ address: Limiter.Address) async throws(StoreError) {

@@ -104,6 +104,8 @@ struct Access: Sendable, Equatable {
                 "POST /v1/queue/resume", "POST /v1/queue/drain", "POST /v2/queues", "DELETE /v2/queues/{queue}",
                 "POST /v2/queues/{queue}/pause", "POST /v2/queues/{queue}/resume",
                 "POST /v2/flowControl/{key}/pause", "POST /v2/flowControl/{key}/resume",
+                "POST /v2/flowControl/{key}/pin", "POST /v2/flowControl/{key}/unpin",
+                "POST /v2/flowControl/{key}/resetRate",
             ]
         ),
         (

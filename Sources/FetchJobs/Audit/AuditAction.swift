@@ -23,6 +23,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case resumeLimiter = "limiters.resume"
     case removeLimiter = "limiters.delete"
     case skipBlock = "limiters.skip"
+    case resetRate = "limiters.resetRate"
 
     case cancelJobs = "jobs.cancel"
     case suspendJobs = "jobs.suspend"

@@ -4,10 +4,15 @@ import FetchEngine
 
 extension JSONValue {
     /// Header fields, as a request has them.
-    package static func headerFields(_ fields: [(name: String, value: String)]) -> JSONValue {
+    ///
+    /// - Parameter isSensitive: Whether the value of a field with this name is a secret.
+    package static func headerFields(
+        _ fields: [(name: String, value: String)], isSensitive: (String) -> Bool = { _ in false }
+    ) -> JSONValue {
         .array(
             fields.map { name, value in
-                .object([JSONMember("name", .string(name)), JSONMember("value", .string(value))])
+                let field = [JSONMember("name", .string(name)), JSONMember("value", .string(value))]
+                return .object(isSensitive(name) ? field + [JSONMember("sensitive", .bool(true))] : field)
             })
     }
 

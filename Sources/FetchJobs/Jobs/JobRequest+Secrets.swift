@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// How the secrets of a job are written.
 enum SecretForm {
-    /// As ``Redaction/text``: for storage in clear, and for showing.
+    /// With a text in their places: for storage in clear, and for showing.
     case redacted
     /// As they are: for sealing.
     case open
@@ -16,19 +16,21 @@ extension JobRequest {
         writer.member("writtenURL", writtenURL)
         writer.member("method", method.rawValue)
         if !headers.isEmpty {
-            writer.member("headers", array: { writer in for field in headers { field.write(&writer, form) } })
+            writer.member(
+                "headers", array: { writer in for field in headers { field.write(&writer, form, redaction) } })
         }
         if !attemptHeaders.isEmpty {
             writer.member("attemptHeaders", array: { writer in for field in attemptHeaders { field.write(&writer) } })
         }
         if let body {
             let isHidden = form == .redacted && sensitive.contains(.body)
-            writer.member("body", object: { (isHidden ? JobBody.text(Redaction.text) : body).write(&$0) })
+            writer.member("body", object: { (isHidden ? body.redacted(as: redaction) : body).write(&$0) })
         }
         if !sensitive.isEmpty {
             let parts = SensitivePart.allCases.filter(sensitive.contains)
             writer.member("sensitive", array: { writer in for part in parts { writer.value(part.rawValue) } })
         }
+        if redaction != .text { writer.member("redaction", redaction.rawValue) }
         writer.member("cachePolicy", cachePolicy?.rawValue)
         writer.member("mainDocumentURL", mainDocumentURL.map(urls.text))
         writer.member("properties", properties)
@@ -40,15 +42,15 @@ extension JobRequest {
     /// The parts of the URLs of a job that are stored and shown.
     package var urlForm: URLForm { sensitive.contains(.query) ? .withoutQuery : .whole }
 
-    /// The places of ``Redaction/text``, as pointers into the job.
+    /// The places where a text stands for a secret, as pointers into the job.
     var redactions: [String] {
         var pointers: [String] = []
-        for (index, field) in headers.enumerated() where field.value == Redaction.text {
+        for (index, field) in headers.enumerated() where Redaction.isText(field.value) {
             pointers.append("/request/headers/\(index)/value")
         }
         if url.query == Redaction.escapedText { pointers.append("/request/url") }
         if mainDocumentURL?.query == Redaction.escapedText { pointers.append("/request/mainDocumentURL") }
-        if body == .text(Redaction.text) { pointers.append("/request/body") }
+        if case .text(let text) = body, Redaction.isText(text) { pointers.append("/request/body") }
         return pointers
     }
 
@@ -76,4 +78,14 @@ extension JobRequest {
 extension JobBody {
     /// Whether its bytes, or some of them, are not in the job.
     var isElsewhere: Bool { self == .stream || !blobs.isEmpty }
+
+    /// What stands in its place where it is a secret: a text, whatever its form is.
+    fileprivate func redacted(as form: Redaction.Form) -> JobBody {
+        switch self {
+        case .text(let text): .text(form.text(for: text))
+        case .base64(let bytes): .text(form.text(for: bytes))
+        case .json(let value): .text(form.text(for: value.json))
+        case .form, .multipart, .blob, .stream: .text(form.text(for: JSONWriter.object { write(&$0) }))
+        }
+    }
 }

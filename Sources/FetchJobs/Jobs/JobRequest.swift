@@ -21,6 +21,8 @@ package struct JobRequest: Sendable, Equatable {
     package var properties: JSONValue?
     /// The parts besides sensitive fields that are sealed where the job is stored, and never shown again.
     package var sensitive: Set<SensitivePart> = []
+    /// What is stored and shown in place of sensitive fields and a sensitive body.
+    package var redaction = Redaction.Form.text
 
     /// A part of requests that is a secret where its client marks it.
     package enum SensitivePart: String, Sendable, CaseIterable {
@@ -56,7 +58,7 @@ extension JobRequest {
     ]
     private static let names: Set = [
         "url", "writtenURL", "urlTemplate", "variables", "method", "headers", "attemptHeaders", "body", "cachePolicy",
-        "mainDocumentURL", "sensitive", "properties",
+        "mainDocumentURL", "sensitive", "redaction", "properties",
     ]
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
@@ -79,6 +81,7 @@ extension JobRequest {
         mainDocumentURL = object?["mainDocumentURL"]?.httpURL()
         properties = object?["properties"].flatMap { Self.properties($0) }
         sensitive = object?["sensitive"].flatMap { Self.sensitive($0) } ?? []
+        redaction = object?["redaction"]?.oneOf(Redaction.Form.self) ?? .text
         if sensitive.contains(.body), let body, body.isElsewhere {
             object?["sensitive"]?.refuse("must not name a body that is a stream, or has blobs: they are not in the job")
         }
@@ -172,10 +175,10 @@ extension JSONWriter {
 
 extension HTTPField {
     /// Writes the field of a request.
-    func write(_ writer: inout JSONWriter, _ form: SecretForm) {
+    func write(_ writer: inout JSONWriter, _ form: SecretForm, _ redaction: Redaction.Form = .text) {
         writer.object { writer in
             writer.member("name", name.rawName)
-            writer.member("value", isSensitive && form == .redacted ? Redaction.text : text)
+            writer.member("value", isSensitive && form == .redacted ? redaction.text(for: text) : text)
             if isSensitive { writer.member("sensitive", true) }
         }
     }

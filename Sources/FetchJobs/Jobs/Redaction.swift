@@ -7,6 +7,35 @@ package enum Redaction {
     /// The same in a URL.
     static let escapedText = "%3Credacted%3E"
 
+    /// What stands in place of the secrets of a job.
+    package enum Form: String, Sendable, CaseIterable {
+        /// ``Redaction/text``, which says nothing of them.
+        case text
+        /// `REDACTED:` and the SHA-256 of the secret in hexadecimal digits, so that equal ones can be told.
+        case digest
+
+        private static let prefix = "REDACTED:"
+
+        /// What stands in place of a secret; a text that stands in its place already stays.
+        func text(for secret: String) -> String { Redaction.isText(secret) ? secret : text(for: Array(secret.utf8)) }
+
+        func text(for secret: [UInt8]) -> String {
+            switch self {
+            case .text: Redaction.text
+            case .digest: Self.prefix + SHA256Digest(of: secret).hexadecimal(32)
+            }
+        }
+
+        fileprivate static func isDigest(_ text: String) -> Bool {
+            guard text.hasPrefix(prefix) else { return false }
+            let digits = text.utf8.dropFirst(prefix.utf8.count)
+            return digits.count == 64 && Hexadecimal.decode(digits)?.count == 32
+        }
+    }
+
+    /// Whether a text stands in place of a secret.
+    static func isText(_ text: String) -> Bool { text == self.text || Form.isDigest(text) }
+
     /// Whether a field of this name is shown without its value.
     package static func hides(fieldNamed name: String) -> Bool {
         HTTPField.Name(name).map { $0.isOfCredential || $0 == .setCookie } ?? false

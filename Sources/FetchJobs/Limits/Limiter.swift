@@ -35,6 +35,9 @@ package struct Limiter: Sendable, Equatable {
     package var running: Int64 = 0
     /// The failed job that holds up the others.
     package var blockedBy: Job.ID?
+    /// How many of its jobs started in the period of its rate that runs, and when that began; nil where none did.
+    package var started: Int64 = 0
+    package var periodBegan: Timestamp?
     /// When something was set for it first, and last; nil where that is not kept.
     package var createdAt: Timestamp?
     package var updatedAt: Timestamp?
@@ -93,6 +96,13 @@ package struct SharedLimits: Sendable, Equatable {
         case block
     }
 
+    /// A limit that only who sets limits changes, and no job that brings limits along.
+    package enum Pin: String, Sendable, CaseIterable {
+        /// How many run at once, and in which order.
+        case parallelism
+        case rate
+    }
+
     /// How many of its jobs run at once, on all nodes; nil for any number.
     package var parallelism: Int?
     /// How many of its jobs start in any time of some length; nil for any number.
@@ -101,8 +111,23 @@ package struct SharedLimits: Sendable, Equatable {
     package var onFailure = FailureRule.skip
     /// How many bytes of bodies a second its jobs may move in each direction, on all nodes; nil for any number.
     package var maximumBytesPerSecond: Int64?
+    /// Those that jobs do not change.
+    package var pinned: Set<Pin> = []
 
     package init() {}
+
+    /// The limits that a job brings along, less those that are pinned.
+    package func keepingPinned(of existing: SharedLimits?) -> SharedLimits {
+        guard let existing, !existing.pinned.isEmpty else { return self }
+        var limits = self
+        limits.pinned = existing.pinned
+        if existing.pinned.contains(.rate) { limits.rate = existing.rate }
+        if existing.pinned.contains(.parallelism) {
+            limits.parallelism = existing.parallelism
+            (limits.order, limits.onFailure) = (existing.order, existing.onFailure)
+        }
+        return limits
+    }
 
     /// Reads and checks the limits that a client sets.
     ///
@@ -110,13 +135,15 @@ package struct SharedLimits: Sendable, Equatable {
     package init(json: JSONValue, of kind: Limiter.Kind) throws(InvalidInput) {
         let check = InputCheck()
         var names: Set = ["parallelism", "rate", "maximumBytesPerSecond"]
-        if kind == .flow { names.formUnion(["order", "onFailure"]) }
+        if kind == .flow { names.formUnion(["order", "onFailure", "pinned"]) }
         if let object = JSONReader(json, check: check).object(of: names) {
             parallelism = object["parallelism"]?.integer(in: 1...Int64(Self.maximumJobs)).map { Int($0) }
             rate = object["rate"].flatMap { Rate(reader: $0) }
             maximumBytesPerSecond = object["maximumBytesPerSecond"]?.integer(in: Bandwidth.settable)
             order = object["order"]?.oneOf(Order.self) ?? .any
             onFailure = object["onFailure"]?.oneOf(FailureRule.self) ?? .skip
+            pinned = Set(
+                object["pinned"]?.array(maximum: Pin.allCases.count)?.compactMap { $0.oneOf(Pin.self) } ?? [])
             if order == .fifo, parallelism != nil {
                 object["parallelism"]?.refuse("cannot be set beside the order fifo, which is one job after the other")
             }
@@ -127,14 +154,18 @@ package struct SharedLimits: Sendable, Equatable {
         try check.finish()
     }
 
-    static let maximumJobs = 100_000
+    package static let maximumJobs = 100_000
 }
 
 extension SharedLimits.Rate {
+    package static let maximumJobs = 10_000
+    /// In seconds.
+    package static let longestPeriod = 604_800
+
     fileprivate init?(reader: JSONReader) {
         guard let object = reader.object(of: ["jobs", "period"]) else { return nil }
-        let jobs = object.required("jobs")?.integer(in: 1...10_000)
-        let period = object.required("period")?.seconds(in: 0.001...604_800)
+        let jobs = object.required("jobs")?.integer(in: 1...Int64(Self.maximumJobs))
+        let period = object.required("period")?.seconds(in: 0.001...Double(Self.longestPeriod))
         guard let jobs, let period else { return nil }
         self.init(jobs: Int(jobs), period: period)
     }
@@ -156,6 +187,10 @@ extension Limiter {
         if address.kind == .flow {
             writer.member("order", limits.order.rawValue)
             writer.member("onFailure", limits.onFailure.rawValue)
+            let pinned = SharedLimits.Pin.allCases.filter(limits.pinned.contains)
+            if !pinned.isEmpty {
+                writer.member("pinned", array: { writer in for pin in pinned { writer.value(pin.rawValue) } })
+            }
             writer.member("blockedBy", blockedBy?.description)
         }
         writer.member("paused", isPaused)

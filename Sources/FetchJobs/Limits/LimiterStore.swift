@@ -9,7 +9,12 @@ package protocol LimiterStore: Sendable {
     func limiter(_ address: Limiter.Address) async throws(StoreError) -> Limiter?
 
     /// Sets its limits, all of them; running jobs go on.
-    func set(_ limits: SharedLimits, of address: Limiter.Address) async throws(StoreError)
+    ///
+    /// - Parameter keepsPinned: Whether limits that are pinned stay, and stay pinned.
+    func set(_ limits: SharedLimits, of address: Limiter.Address, keepsPinned: Bool) async throws(StoreError)
+
+    /// Begins the period of its rate anew, as if no job of it had started.
+    func resetRate(of address: Limiter.Address) async throws(StoreError)
 
     /// Starts none of its jobs any more, or goes on; running jobs go on.
     func setPaused(_ isPaused: Bool, _ address: Limiter.Address) async throws(StoreError)
@@ -27,6 +32,13 @@ package protocol LimiterStore: Sendable {
     ///
     /// - Returns: false when nothing was.
     func remove(_ address: Limiter.Address) async throws(StoreError) -> Bool
+}
+
+extension LimiterStore {
+    /// Sets its limits, those that are pinned too.
+    package func set(_ limits: SharedLimits, of address: Limiter.Address) async throws(StoreError) {
+        try await set(limits, of: address, keepsPinned: false)
+    }
 }
 
 /// All jobs of a tenant that are not final.

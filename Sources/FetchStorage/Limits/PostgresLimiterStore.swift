@@ -89,9 +89,15 @@ package struct PostgresLimiterStore: LimiterStore {
                         ORDER BY b.job_id
                         LIMIT 1
                     ),
-                    l.created_at, l.updated_at
+                    l.created_at, l.updated_at, l.parallelism_pinned, l.rate_pinned, period.started, period.began
                 FROM limiters l
                 LEFT JOIN running ON running.key = l.key
+                CROSS JOIN LATERAL (
+                    SELECT count(*) AS started, min(s.started_at) AS began
+                    FROM limiter_starts s
+                    WHERE s.tenant_id = l.tenant_id AND s.kind = l.kind AND s.key = l.key
+                        AND s.started_at > clock_timestamp() - l.rate_period
+                ) AS period
                 WHERE l.tenant_id = \(tenant) AND l.kind = \(kind) AND l.removed_at IS NULL AND \(page)
                 """
             )
@@ -101,7 +107,9 @@ package struct PostgresLimiterStore: LimiterStore {
 
     // MARK: Changing
 
-    package func set(_ limits: SharedLimits, of limiter: Limiter.Address) async throws(StoreError) {
+    package func set(
+        _ limits: SharedLimits, of limiter: Limiter.Address, keepsPinned: Bool
+    ) async throws(StoreError) {
         try await change(
             limiter,
             """
@@ -117,15 +125,20 @@ package struct PostgresLimiterStore: LimiterStore {
                     AND CASE WHEN \(limiter.kind == .host) THEN j.host = \(limiter.key) ELSE q.flow = \(limiter.key) END
             ), \(Query.audited(.setLimiter, limiter, when: "changed"))
             INSERT INTO limiters (
-                tenant_id, kind, key, parallelism, rate_jobs, rate_period, in_order, blocks, bytes_per_second, version
+                tenant_id, kind, key, parallelism, rate_jobs, rate_period, in_order, blocks, bytes_per_second,
+                parallelism_pinned, rate_pinned, version
             )
             SELECT \(limiter.tenant), \(limiter.kind), \(limiter.key), \(limits.parallelism.map { Int32($0) }),
                 \(limits.rate.map { Int32($0.jobs) }), \(limits.rate?.period), \(limits.order == .fifo),
-                \(limits.onFailure == .block), \(limits.maximumBytesPerSecond), version
+                \(limits.onFailure == .block), \(limits.maximumBytesPerSecond),
+                \(limits.pinned.contains(.parallelism)), \(limits.pinned.contains(.rate)), version
             FROM changed
             ON CONFLICT (tenant_id, kind, key) DO UPDATE
-            SET parallelism = excluded.parallelism, rate_jobs = excluded.rate_jobs,
-                rate_period = excluded.rate_period, in_order = excluded.in_order, blocks = excluded.blocks,
+            SET \(Query.kept("parallelism", "parallelism_pinned", keepsPinned)), \(Query.kept("in_order", "parallelism_pinned", keepsPinned)),
+                \(Query.kept("blocks", "parallelism_pinned", keepsPinned)), \(Query.kept("rate_jobs", "rate_pinned", keepsPinned)),
+                \(Query.kept("rate_period", "rate_pinned", keepsPinned)),
+                parallelism_pinned = excluded.parallelism_pinned OR \(keepsPinned) AND limiters.parallelism_pinned,
+                rate_pinned = excluded.rate_pinned OR \(keepsPinned) AND limiters.rate_pinned,
                 bytes_per_second = excluded.bytes_per_second, removed_at = NULL, version = excluded.version,
                 created_at = CASE WHEN limiters.removed_at IS NULL THEN limiters.created_at ELSE now() END,
                 updated_at = now()
@@ -162,8 +175,9 @@ package struct PostgresLimiterStore: LimiterStore {
             WITH \(Query.newVersion), removed AS (
             UPDATE limiters l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
-                blocks = false, bytes_per_second = NULL, circuit_open_until = NULL, circuit_reason = NULL, refusals = 0,
-                doublings = 0, crowd = NULL, crowded_at = NULL, removed_at = now(), version = changed.version
+                blocks = false, bytes_per_second = NULL, parallelism_pinned = false, rate_pinned = false,
+                circuit_open_until = NULL, circuit_reason = NULL, refusals = 0, doublings = 0, crowd = NULL,
+                crowded_at = NULL, removed_at = now(), version = changed.version
             FROM changed
             WHERE l.tenant_id = \(limiter.tenant) AND l.kind = \(limiter.kind) AND l.key = \(limiter.key)
                 AND l.removed_at IS NULL
@@ -182,6 +196,22 @@ package struct PostgresLimiterStore: LimiterStore {
                 DELETE FROM flow_blocks WHERE tenant_id = \(limiter.tenant) AND flow = \(limiter.key) RETURNING flow
             ), \(Query.audited(.skipBlock, limiter, when: "skipped"))
             SELECT 1 FROM skipped
+            """)
+    }
+
+    package func resetRate(of limiter: Limiter.Address) async throws(StoreError) {
+        try await change(
+            limiter,
+            """
+            -- limiters.resetRate
+            WITH forgotten AS (
+                DELETE FROM limiter_starts
+                WHERE tenant_id = \(limiter.tenant) AND kind = \(limiter.kind) AND key = \(limiter.key)
+                RETURNING job_id
+            ), reset AS (
+                SELECT FROM forgotten LIMIT 1
+            ), \(Query.audited(.resetRate, limiter, when: "reset"))
+            SELECT 1 FROM reset
             """)
     }
 
@@ -252,6 +282,11 @@ extension Query {
         audited(action, "\(limiter.kind.rawValue):\(limiter.key)", of: limiter.tenant, when: done)
     }
 
+    /// The value of a column that is set, or the one that is there where it is pinned and that counts.
+    fileprivate static func kept(_ column: Query, _ pin: Query, _ keepsPinned: Bool) -> Query {
+        "\(column) = CASE WHEN \(keepsPinned) AND limiters.\(pin) THEN limiters.\(column) ELSE excluded.\(column) END"
+    }
+
     /// A version for all nodes to read again, as `changed`; goes behind a `WITH`.
     static var newVersion: Query {
         "changed AS (UPDATE queue_state SET version = version + 1 RETURNING version)"
@@ -276,5 +311,8 @@ extension Limiter {
         running = try row.decode(at: 11)
         blockedBy = try row.decode(at: 12)
         (createdAt, updatedAt) = (try row.decode(at: 13), try row.decode(at: 14))
+        if try row.decode(Bool.self, at: 15) { limits.pinned.insert(.parallelism) }
+        if try row.decode(Bool.self, at: 16) { limits.pinned.insert(.rate) }
+        (started, periodBegan) = (try row.decode(at: 17), try row.decode(at: 18))
     }
 }

@@ -68,7 +68,14 @@ import Testing
             "https://a.example/", ["Upstash-Callback": "https://b.example/", "Upstash-Callback-Forward-Host": "x"],
             "/callbacks/attempt/headers"
         ),
-        ("https://a.example/", ["Upstash-Redact-Fields": "body"], "Upstash-Redact-Fields is not built"),
+        ("https://a.example/", ["Upstash-Redact-Fields": ""], "Upstash-Redact-Fields must name 1 to 100 parts"),
+        ("https://a.example/", ["Upstash-Redact-Fields": "body, query"], "Upstash-Redact-Fields knows body"),
+        ("https://a.example/", ["Upstash-Redact-Fields": "header[a b]"], "Upstash-Redact-Fields knows body"),
+        (
+            "https://a.example/",
+            ["Upstash-Callback": "https://b.example/", "Upstash-Callback-Redact-Fields": "body"],
+            "Upstash-Callback-Redact-Fields is not built"
+        ),
         ("https://a.example/", ["Upstash-Cron": "* * * * *"], "Upstash-Cron is for POST /v2/schedules"),
         ("api/llm", [:], "is not mapped"),
         ("ftp://a.example/", [:], "the name of a URL group"), ("https://a.example:99999/", [:], "/request/url"),
@@ -87,6 +94,38 @@ import Testing
             #expect(answer.headers[.contentType] == "application/json")
             #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 0)
             #expect(try await call(.get, "/v2/queues").text == "[]")
+        }
+    }
+
+    @Test(arguments: [("body, header[x-own]", ["X-Own"]), ("body,headers", ["Content-Type", "X-Own", "X-Other"])])
+    func `what a message has redacted is shown as its digest, here and in v1`(
+        parts: String, hidden: [String]
+    ) async throws {
+        try await TestServer().test { call in
+            let fields = ["Content-Type": "text/plain", "X-Own": "own canary", "X-Other": "other canary"]
+            var headers: HTTPFields = [.contentType: "text/plain"]
+            for (name, value) in fields where name.hasPrefix("X-") {
+                headers[try #require(HTTPField.Name("Upstash-Forward-\(name)"))] = value
+            }
+            headers[try #require(HTTPField.Name("Upstash-Redact-Fields"))] = parts
+            let answer = try await call(
+                .post, "/v2/publish/https://a.example/?upstash-delay=1h", headers: headers, body: "body canary")
+            let id = try #require(answer.json?["messageId"]?.string, "\(answer.text)")
+            func digest(_ text: String) -> String {
+                "REDACTED:\(SHA256Digest(of: Array(text.utf8)).hexadecimal(32))"
+            }
+            let message = try await call(.get, "/v2/messages/\(id)")
+            #expect(message.json?["body"]?.string == digest("body canary"))
+            for (name, value) in fields {
+                let shown = hidden.contains(name) ? digest(value) : value
+                #expect(message.json?["header"]?[name]?[0]?.string == shown, "\(message.text)")
+            }
+            #expect(message.json?["header"]?["User-Agent"] == nil)
+            let job = try await call(.get, "/v1/jobs/\(id)")
+            #expect(job.json?["request"]?["body"]?["text"]?.string == digest("body canary"))
+            for text in [job.text, message.text] {
+                #expect(!text.contains("own canary") && !text.contains("body canary"))
+            }
         }
     }
 
@@ -157,13 +196,52 @@ import Testing
             #expect(try await call(.post, "/v2/flowControl/k/resume").status == .ok)
             let all = try await call(.get, "/v2/flowControl").json
             #expect(all?.count == 1 && all?[0]?["isPaused"]?.bool == false)
-            for action in ["pin", "unpin", "resetRate"] {
-                let refused = try await call(.post, "/v2/flowControl/k/\(action)")
-                #expect(refused.status == .badRequest && refused.text.contains("is not built"), "\(refused.text)")
-            }
             let long = String(repeating: "k", count: 300)
             #expect(try await call(.get, "/v2/flowControl/\(long)").status == .badRequest)
             #expect(try await call(.get, "/v2/globalParallelism").json?["parallelismMax"]?.integer == 0)
+        }
+    }
+
+    @Test func `what is pinned of a flow control key is changed by no message until it is unpinned`() async throws {
+        try await TestServer().test { call in
+            func publish(_ limits: String) async throws {
+                let flow = try fields(["Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": limits])
+                let answer = try await call(.post, "/v2/publish/https://a.example/", headers: flow, body: "x")
+                #expect(answer.status == .created, "\(answer.text)")
+            }
+            func limits() async throws -> [Int64?] {
+                let key = try await call(.get, "/v2/flowControl/k").json
+                return ["parallelismMax", "rateMax", "ratePeriod"].map { key?[$0]?.integer }
+            }
+            #expect(try await call(.post, "/v2/flowControl/k/unpin?rate=true").status == .notFound)
+            #expect(try await call(.post, "/v2/flowControl/k/pin?rate=7&period=60").status == .ok)
+            try await publish("parallelism=3, rate=5")
+            #expect(try await limits() == [3, 7, 60])
+            let flow = try await call(.get, "/v1/flows/qstash.key.k").json
+            #expect(flow?["pinned"]?.count == 1 && flow?["pinned"]?[0]?.string == "rate")
+            #expect(try await call(.post, "/v2/flowControl/k/pin?parallelism=9").status == .ok)
+            try await publish("parallelism=4")
+            #expect(try await limits() == [9, 7, 60])
+            #expect(try await call(.post, "/v2/flowControl/k/unpin?parallelism=true&rate=true").status == .ok)
+            #expect(try await limits() == [9, 7, 60])
+            try await publish("parallelism=2, rate=6")
+            #expect(try await limits() == [2, 6, 1])
+            #expect(try await call(.post, "/v2/flowControl/k/resetRate").status == .ok)
+        }
+    }
+
+    @Test(arguments: [
+        ("pin", "One of the parameters"), ("pin?period=5", "period"), ("pin?parallelism=0", "parallelism"),
+        ("pin?rate=10001", "rate"), ("pin?period=604801&rate=1", "period"), ("pin?burst=1", "burst"),
+        ("unpin", "One of the parameters"), ("unpin?rate=yes", "rate"),
+    ])
+    func `a pin that breaks a rule is refused, and changes nothing`(action: String, words: String) async throws {
+        try await TestServer().test { call in
+            #expect(try await call(.post, "/v2/flowControl/k/pin?rate=7").status == .ok)
+            let answer = try await call(.post, "/v2/flowControl/k/\(action)")
+            #expect(answer.status == .badRequest && answer.text.contains(words), "\(answer.text)")
+            let key = try await call(.get, "/v2/flowControl/k").json
+            #expect(key?["rateMax"]?.integer == 7 && key?["isPinnedRate"]?.bool == true)
         }
     }
 

@@ -21,6 +21,8 @@ import Testing
         #", "sensitive": ["query", "body"], "body": {"json": {"a": [1, "canary"]}}"#,
         #", "sensitive": ["body", "query"], "body": {"form": {"canary": "b"}}, "mainDocumentURL": "http://a.example/?canary""#,
         #", "sensitive": ["query", "body"], "body": {"multipart": [{"name": "n", "text": "canary"}]}"#,
+        #", "sensitive": ["query", "body"], "redaction": "digest", "body": {"base64": "Y2FuYXJ5"}"#,
+        #", "headers": {"Cookie": "canary=1"}, "sensitive": ["query"], "redaction": "digest""#,
     ])
     func `what is sealed comes back, and nothing of it is written`(request: String) throws {
         let spec = try Self.spec(request)
@@ -34,6 +36,18 @@ import Testing
         try stored.restore(secretBytes: secret)
         #expect(stored == spec && stored.request.headers.map(\.isSensitive) == spec.request.headers.map(\.isSensitive))
         try stored.requireSecrets()
+    }
+
+    @Test func `equal secrets have equal digests in their places where the job says so`() throws {
+        let fields = #"[{"name": "X-A", "value": "canary", "sensitive": true}, {"name": "X-B", "value": "plain"}]"#
+        let spec = try Self.spec(
+            #", "headers": \#(fields), "sensitive": ["body"], "body": {"base64": "Y2FuYXJ5"}, "redaction": "digest""#)
+        let request = try JSONParser.parse(spec.json).member("request")
+        // printf canary | sha256sum
+        let digest = "REDACTED:e100fbce008c04ec40637af0af91fb2f05aeedc23f856a2d3c0b1580625d755e"
+        #expect(request?.member("headers")?.elements[0].member("value")?.text == digest)
+        #expect(request?.member("headers")?.elements[1].member("value")?.text == "plain")
+        #expect(request?.member("body")?.member("text")?.text == digest)
     }
 
     @Test func `jobs without secrets seal nothing`() throws {
@@ -54,6 +68,7 @@ import Testing
         ),
         (#", "sensitive": ["url"]"#, "/request/sensitive/0"),
         (#", "sensitive": ["body"], "body": {"stream": true}"#, "/request/sensitive"),
+        (#", "redaction": "none""#, "/request/redaction"),
         (#", "sensitive": ["body"], "body": {"blob": "blb_01jd3v8m5qf0t8n4r6w2y9bcde"}"#, "/request/sensitive"),
     ])
     func `what cannot be kept secret is refused`(request: String, pointer: String) {

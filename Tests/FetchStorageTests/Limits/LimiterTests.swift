@@ -133,6 +133,12 @@ import Testing
             try await fixture.database.client.query(
                 "UPDATE limiter_starts SET started_at = started_at - interval '1 hour'")
             #expect(try await Self.next(fixture, 1).count == 2)
+            let store = Self.store(fixture)
+            let flow = try #require(try await store.limiter(Self.host))
+            #expect(flow.started == 2 && flow.periodBegan != nil)
+            try await store.resetRate(of: Self.host)
+            #expect(try await store.limiter(Self.host)?.started == 0)
+            #expect(try await Self.next(fixture, 1).count == 1)
         }
     }
 

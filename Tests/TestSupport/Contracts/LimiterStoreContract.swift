@@ -15,6 +15,10 @@ package enum LimiterStoreContract {
             Limiter.Address(tenant: jobs.tenant, kind: .host, key: key)
         }
 
+        fileprivate func flow(_ key: String = "f") -> Limiter.Address {
+            Limiter.Address(tenant: jobs.tenant, kind: .flow, key: key)
+        }
+
         fileprivate func list(after key: String = "", limit: Int = 9, kind: Limiter.Kind = .host) async throws
             -> [String]
         {
@@ -40,9 +44,25 @@ package enum LimiterStoreContract {
                 + compare("then", try await store.limiter(host)?.limits, changed)
                 + compare("another's", try await store.limiter(other) == nil, true)
         },
+        Clause("what is pinned stays where a change is to keep it, and no longer than that") { subject in
+            let (store, flow) = (subject.store, subject.flow())
+            try await store.set(limits(#"{"order": "fifo", "pinned": ["parallelism"]}"#, of: .flow), of: flow)
+            let brought = try limits(#"{"parallelism": 3, "rate": {"jobs": 2, "period": 60}}"#, of: .flow)
+            try await store.set(brought, of: flow, keepsPinned: true)
+            let kept = try await store.limiter(flow)?.limits
+            try await store.set(brought, of: flow, keepsPinned: false)
+            let changed = try await store.limiter(flow)?.limits
+            let pinned = try limits(#"{"rate": {"jobs": 5, "period": 1}, "pinned": ["rate"]}"#, of: .flow)
+            try await store.set(pinned, of: flow)
+            try await store.set(brought, of: flow, keepsPinned: true)
+            let both = try await store.limiter(flow)?.limits
+            return compare("order", kept?.order, .fifo) + compare("no parallelism", kept?.parallelism, nil)
+                + compare("rate", kept?.rate, brought.rate) + compare("pinned", kept?.pinned, [.parallelism])
+                + compare("changed", changed, brought) + compare("its rate", both?.rate, pinned.rate)
+                + compare("parallelism", both?.parallelism, 3) + compare("rate pinned", both?.pinned, [.rate])
+        },
         Clause("the limiters of a kind are listed by their keys, page by page") { subject in
-            let flow = Limiter.Address(tenant: subject.jobs.tenant, kind: .flow, key: "f")
-            try await subject.store.set(limits(#"{"order": "fifo"}"#, of: .flow), of: flow)
+            try await subject.store.set(limits(#"{"order": "fifo"}"#, of: .flow), of: subject.flow())
             for key in ["b.example", "c.example", "a.example"] {
                 try await subject.store.setPaused(true, subject.host(key))
             }

@@ -572,7 +572,14 @@ export interface FlowLimits {
    * success or removed, or the flow is told to skip it. `block` goes with the order `fifo`.
    */
   onFailure?: "skip" | "block";
+  pinned?: PinnedLimits;
 }
+
+/**
+ * The limits that messages of QStash's clients do not change, though they bring limits along: how many run at once
+ * and in which order, or the rate.
+ */
+export type PinnedLimits = Array<"parallelism" | "rate">;
 
 /** A host, for the jobs of the tenant. */
 export interface LimitedHost {
@@ -618,6 +625,7 @@ export interface Flow {
    * success or removed, or the flow is told to skip it. `block` goes with the order `fifo`.
    */
   onFailure: "skip" | "block";
+  pinned?: PinnedLimits;
   /** The job that failed and holds up those behind it; absent when none does. */
   blockedBy?: JobID;
   /** Whether none of its jobs is started. */
@@ -944,6 +952,12 @@ export interface Request {
    * the job.
    */
   sensitive?: Array<"query" | "body">;
+  /**
+   * What is stored and shown in place of sensitive fields and a sensitive body: `<redacted>`, or `REDACTED:` and
+   * the SHA-256 of the value or the body in hexadecimal digits, by which equal secrets are told, and ones that are
+   * easy to guess are guessed.
+   */
+  redaction?: "text" | "digest";
   cachePolicy?: CachePolicy;
   /** The document that the resource is part of, for the cookie policy. */
   mainDocumentURL?: HTTPURL;

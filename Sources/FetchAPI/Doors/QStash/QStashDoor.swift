@@ -25,17 +25,10 @@ enum QStashDoor {
     /// What QStash has and this door has not.
     private static let missing: Set = ["stats"]
 
-    /// What cannot be done to a flow control key.
-    private static let missingOfFlows: Set = ["pin", "unpin", "resetRate"]
-
     /// The problem of a path that nothing is at.
     static func notFound(at path: String) -> Problem {
         guard serves(path) else { return Problem(.notFound, "There is no resource at this path.") }
-        let parts = path.split(separator: "/").map(String.init)
-        let name = parts.dropFirst().first ?? ""
-        if name == "flowControl", parts.count == 4, let action = parts.last, missingOfFlows.contains(action) {
-            return notBuilt("/v2/flowControl/{key}/\(action)")
-        }
+        let name = path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
         return missing.contains(name)
             ? notBuilt("/v2/\(name)") : Problem(.notFound, "There is nothing of QStash at this path.")
     }

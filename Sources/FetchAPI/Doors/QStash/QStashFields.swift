@@ -94,7 +94,6 @@ struct QStashFields {
     /// Refuses what is not built, as a message without what it asks for is another one, and what says nothing here.
     func require(ofSchedule: Bool) throws(Problem) {
         for name in controls.keys.sorted() {
-            if name == "redact-fields" { throw QStashDoor.notBuilt("Upstash-Redact-Fields") }
             if ofSchedule, Self.ofMessages.contains(name) {
                 throw refusal(name, "is not for schedules: they say when their messages are sent")
             }

@@ -119,7 +119,8 @@ struct QStashMessage {
         if let caller { own.append(("Upstash-Caller-Ip", caller)) }
         if let schedule { own.append(("Upstash-Schedule-Id", schedule)) }
         if let group = target.group { own.append(("Upstash-Topic-Name", group)) }
-        var request = try outline(target.url, fields, own)
+        let redaction = try QStashRedaction(of: fields)
+        var request = try outline(target.url, fields, own, redaction)
         request.append(JSONMember("cachePolicy", .string("reloadIgnoringLocalCacheData")))
         if !body.isEmpty {
             let hasType = fields.contentType != nil || forwards.contains("content-type")
@@ -129,14 +130,24 @@ struct QStashMessage {
             let bytes = JSONMember("base64", .string(Data(body).base64EncodedString()))
             request.append(JSONMember("body", .object([form ?? bytes])))
         }
+        if let redaction {
+            request.append(JSONMember("redaction", .string(Redaction.Form.digest.rawValue)))
+            if redaction.hasBody { request.append(JSONMember("sensitive", .array([.string("body")]))) }
+        }
         return .object(request)
     }
 
     /// A request without its body.
     private static func outline(
-        _ url: String, _ fields: QStashFields, _ own: [(String, String)]
+        _ url: String, _ fields: QStashFields, _ own: [(String, String)], _ redaction: QStashRedaction? = nil
     ) throws(Problem) -> [JSONMember] {
-        let hasAgent = fields.forwarded.contains { $0.name.lowercased() == "user-agent" }
+        let forwards = Set(fields.forwarded.map { $0.name.lowercased() })
+        let hasAgent = forwards.contains("user-agent")
+        // What the service says of a message is no secret of its client's.
+        func isSecret(_ name: String) -> Bool {
+            let name = name.lowercased()
+            return (forwards.contains(name) || name == "content-type") && redaction?.hides(fieldNamed: name) == true
+        }
         let headers =
             fields.forwarded.map { (name: $0.name, value: $0.value) } + own
             + (hasAgent ? [] : [("User-Agent", "Upstash-QStash")])
@@ -145,7 +156,7 @@ struct QStashMessage {
         }
         return [
             JSONMember("url", .string(url)), JSONMember("method", .string(fields["method"]?.uppercased() ?? "POST")),
-            JSONMember("headers", .headerFields(headers)),
+            JSONMember("headers", .headerFields(headers, isSensitive: isSecret)),
             JSONMember(
                 "attemptHeaders",
                 .array([

@@ -54,9 +54,9 @@ final class QStashQueues: Sendable {
             // A flow may be there without limits, because a job has named it.
             let existing = limiter?.limits == SharedLimits() ? nil : limiter?.limits
             let wanted = message.limits ?? existing ?? Self.limits(parallelism: 1)
-            if limiter?.limits != wanted {
+            if limiter?.limits != wanted.keepingPinned(of: limiter?.limits) {
                 try key.require(.limits)
-                try await limiters.set(wanted, of: address)
+                try await limiters.set(wanted, of: address, keepsPinned: true)
             }
             note(wanted, of: address)
         }

@@ -46,6 +46,8 @@ HTTPURL: TypeAlias = "str"
 
 BytesPerSecond: TypeAlias = "int"
 
+PinnedLimits: TypeAlias = "list[Literal['parallelism', 'rate']]"
+
 KeyID: TypeAlias = "str"
 
 Scope: TypeAlias = "Literal['jobs:read', 'jobs:write', 'limits', 'sessions', 'credentials', 'webhooks', 'questions', 'schedules', 'keys', 'audit', 'admin']"
@@ -506,6 +508,7 @@ class Flow(Model):
     on_failure: Literal['skip', 'block']
     """What a job that failed does to those behind it: nothing, or it holds them up until it was tried again with
     success or removed, or the flow is told to skip it. `block` goes with the order `fifo`."""
+    pinned: PinnedLimits | None = None
     blocked_by: JobID | None = None
     """The job that failed and holds up those behind it; absent when none does."""
     paused: bool
@@ -766,6 +769,10 @@ class Request(Model):
     `{"text": "<redacted>"}` whatever its form. Answers to a job with a sensitive query are not cached, and a
     download begins anew after an interruption. A body that is a stream or has blobs cannot be named: it is not in
     the job."""
+    redaction: Literal['text', 'digest'] | None = None
+    """What is stored and shown in place of sensitive fields and a sensitive body: `<redacted>`, or `REDACTED:` and
+    the SHA-256 of the value or the body in hexadecimal digits, by which equal secrets are told, and ones that are
+    easy to guess are guessed."""
     cache_policy: CachePolicy | None = None
     main_document_url: HTTPURL | None = None
     """The document that the resource is part of, for the cookie policy."""
@@ -2963,6 +2970,7 @@ Flow._members = (
     Member("maximumBytesPerSecond", "maximum_bytes_per_second", integer, False),
     Member("order", "order", text, True),
     Member("onFailure", "on_failure", text, True),
+    Member("pinned", "pinned", listed(text), False),
     Member("blockedBy", "blocked_by", text, False),
     Member("paused", "paused", boolean, True),
     Member("waiting", "waiting", integer, True),
@@ -3073,6 +3081,7 @@ Request._members = (
     Member("attemptHeaders", "attempt_headers", lambda value: listed(AttemptHeader.from_json)(value), False),
     Member("body", "body", RequestBody.from_json, False),
     Member("sensitive", "sensitive", listed(text), False),
+    Member("redaction", "redaction", text, False),
     Member("cachePolicy", "cache_policy", text, False),
     Member("mainDocumentURL", "main_document_url", text, False),
     Member("properties", "properties", mapped(anything), False),

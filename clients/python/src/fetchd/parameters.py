@@ -40,6 +40,8 @@ HTTPURL: TypeAlias = str
 
 BytesPerSecond: TypeAlias = int
 
+PinnedLimits: TypeAlias = Sequence[Literal['parallelism', 'rate']]
+
 Scope: TypeAlias = Literal['jobs:read', 'jobs:write', 'limits', 'sessions', 'credentials', 'webhooks', 'questions', 'schedules', 'keys', 'audit', 'admin']
 
 StatusFilter: TypeAlias = str
@@ -232,6 +234,7 @@ class FlowLimits(TypedDict, total=False):
     maximumBytesPerSecond: BytesPerSecond
     order: Literal['any', 'fifo']
     onFailure: Literal['skip', 'block']
+    pinned: PinnedLimits
 
 
 class APIKeySpec(TypedDict, total=False):
@@ -323,6 +326,7 @@ class Request(TypedDict, total=False):
     attemptHeaders: Sequence[AttemptHeader]
     body: RequestBody
     sensitive: Sequence[Literal['query', 'body']]
+    redaction: Literal['text', 'digest']
     cachePolicy: CachePolicy
     mainDocumentURL: HTTPURL
     properties: dict[str, Any]
