@@ -78,6 +78,9 @@ extension DashboardRoutes {
         if form["order"] == "fifoBlock" {
             members.append(.init("onFailure", .string(SharedLimits.FailureRule.block.rawValue)))
         }
+        if let pinned = form["pinned"] {
+            members.append(.init("pinned", .array(pinned.split(separator: ",").map { .string(String($0)) })))
+        }
         return .object(members)
     }
 

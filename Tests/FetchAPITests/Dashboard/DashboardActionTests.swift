@@ -55,8 +55,10 @@ import Testing
             _ = try await browser.post("/dashboard/hosts/remove", "token=\(token)&id=\(id)")
             #expect(try await server.limiters.limiter(host) == nil)
             let flow = Limiter.Address(tenant: server.key.tenant, kind: .flow, key: "f")
-            _ = try await browser.post("/dashboard/flows/limits", "token=\(token)&name=f&order=fifoBlock")
-            #expect(try await server.limiters.limiter(flow)?.limits.onFailure == .block)
+            _ = try await browser.post("/dashboard/flows/limits", "token=\(token)&name=f&order=fifoBlock&pinned=rate")
+            let limits = try await server.limiters.limiter(flow)?.limits
+            #expect(limits?.onFailure == .block && limits?.pinned == [.rate])
+            #expect(try await browser.get("/dashboard/flows").text.contains("a failure blocks, rate pinned"))
         }
     }
 

@@ -69,6 +69,8 @@ enum LimiterPages {
             parts.append("\(rate.jobs) in \(Int64(exactly: seconds).map { "\($0)" } ?? "\(seconds)") s")
         }
         if let speed = limits.maximumBytesPerSecond { parts.append("\(speed) bytes/s") }
+        let pinned = SharedLimits.Pin.allCases.filter(limits.pinned.contains).map(\.rawValue)
+        if !pinned.isEmpty { parts.append("\(pinned.joined(separator: " and ")) pinned") }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
@@ -121,7 +123,14 @@ enum LimiterPages {
                 .init(value: "fifo", title: "one after the other", isChosen: false),
                 .init(value: "fifoBlock", title: "one after the other, a failure blocks", isChosen: false),
             ]
+            let pins = [
+                SheetPage.Field.Option(value: "", title: "change both", isChosen: true),
+                .init(value: "parallelism", title: "change the rate alone", isChosen: false),
+                .init(value: "rate", title: "change all but the rate", isChosen: false),
+                .init(value: "parallelism,rate", title: "change neither", isChosen: false),
+            ]
             fields.append(.init(name: "order", label: "Order", options: orders))
+            fields.append(.init(name: "pinned", label: "Messages with limits", options: pins))
         }
         forms.append(
             .init(
