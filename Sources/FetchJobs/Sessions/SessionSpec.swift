@@ -25,6 +25,8 @@ package struct SessionSpec: Sendable, Equatable {
     /// (PRT-3).
     package var protocols: [String]?
     /// Where the session's events go, and those of its jobs that name no endpoint.
+    ///
+    /// A background session has one, or a delegate (BKG-3).
     package var webhook: JobSpec.Webhook?
 
     package init(kind: Kind = .default) { self.kind = kind }
@@ -71,7 +73,9 @@ extension SessionSpec {
                 check.refuse("/protocols", "cannot be had by a background session: it loads http and https alone")
             }
             if identifier?.isEmpty ?? true { check.refuse("/identifier", "is required of a background session") }
-            if webhook == nil { check.refuse("/webhook", "is required of a background session") }
+            if webhook == nil, configuration.delegate.via == nil {
+                check.refuse("/webhook", "is required of a background session without a delegate")
+            }
             Self.checkRedirects(of: configuration, check)
         }
         if kind != .background, identifier != nil {

@@ -71,7 +71,7 @@ export interface SessionSpec {
   protocols?: Array<string>;
   /**
    * Where the events of the session are sent, and those of its jobs that name no endpoint. Required of background
-   * sessions; ephemeral ones have none.
+   * sessions whose configuration has no `delegate`; ephemeral ones have none.
    */
   webhook?: WebhookTarget;
 }
