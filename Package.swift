@@ -13,6 +13,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "FetchEngine", targets: ["FetchEngine"]),
+        .library(name: "FetchdClient", targets: ["FetchdClient"]),
         .executable(name: "fetchd", targets: ["fetchd"]),
     ],
     dependencies: [
@@ -62,6 +63,11 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FetchdClient",
+            dependencies: ["FetchEngine", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings
         ),
         .target(
@@ -208,6 +214,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FetchdClientTests",
+            dependencies: [
+                "FetchEngine", "FetchdClient", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FuzzTests",
             dependencies: [
                 "FetchAPI", "FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -284,7 +299,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "Postgres", "TestSupport",
+                "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchdClient", "Postgres", "TestSupport",
                 "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Yams", package: "Yams"),

@@ -102,7 +102,7 @@ final class ServiceProcess: Sendable {
 
     private let process: Program
     private let log: Mutex<String>
-    private let key: String
+    let key: String
     /// As many at once as a test likes.
     private let session: Session = {
         var configuration = SessionConfiguration()

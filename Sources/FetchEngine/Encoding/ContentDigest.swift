@@ -11,14 +11,14 @@ public enum ContentDigest: String, Sendable, Hashable, CaseIterable {
     public var byteCount: Int { self == .sha256 ? 32 : 64 }
 
     /// The digest of bytes that are all there.
-    func digest(of bytes: some Sequence<UInt8>) -> [UInt8] {
+    package func digest(of bytes: some Sequence<UInt8>) -> [UInt8] {
         let stream = stream()
         stream.append(Array(bytes))
         return stream.finish()
     }
 
     /// For bytes as they come.
-    func stream() -> HashStream {
+    package func stream() -> HashStream {
         guard let stream = HashStream(self == .sha256 ? EVP_sha256() : EVP_sha512()) else {
             preconditionFailure("the cryptographic library knows no \(rawValue)")
         }

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// A hash of bytes that come in pieces, by the cryptographic library.
-final class HashStream {
+package final class HashStream {
     private let context: OpaquePointer
 
     /// Begins, or gives nil when the library refuses the algorithm.
@@ -16,12 +16,12 @@ final class HashStream {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    func append(_ bytes: [UInt8]) { EVP_DigestUpdate(context, bytes, bytes.count) }
+    package func append(_ bytes: [UInt8]) { EVP_DigestUpdate(context, bytes, bytes.count) }
 
     func append(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
 
     /// The hash; the stream takes nothing more.
-    func finish() -> [UInt8] {
+    package func finish() -> [UInt8] {
         var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
         EVP_DigestFinal_ex(context, &hash, &count)
