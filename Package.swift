@@ -193,6 +193,13 @@ let package = Package(
             ],
             path: "Examples/DelegateReceiver"
         ),
+        // The example of docs/how-to/swift-client.md.
+        .executableTarget(
+            name: "background-downloads",
+            dependencies: ["FetchEngine", "FetchdClient"],
+            path: "Examples/BackgroundDownloads",
+            swiftSettings: settings
+        ),
         .target(
             name: "TestSupport",
             dependencies: [
@@ -300,7 +307,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchdClient", "Postgres", "TestSupport",
-                "delegate-receiver", "fetchd",
+                "background-downloads", "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -1,5 +1,6 @@
-// What the examples of FetchEngine use without declaring it; scripts/check-examples compiles them with this file.
+// What the examples of the libraries use without declaring it; scripts/check-examples compiles them with this file.
 import FetchEngine
+import FetchdClient
 
 var url: URLRecord { fatalError() }
 var request: Request {
@@ -10,6 +11,9 @@ var response: Response { fatalError() }
 var session: Session { fatalError() }
 var task: DataTask { fatalError() }
 var error: LoadError { fatalError() }
+var service: FetchdService { fatalError() }
+var delegate: any RemoteURLSessionDelegate { fatalError() }
+var secret: String { fatalError() }
 var cookie: Cookie { fatalError() }
 var body: RequestBody { fatalError() }
 var configuration: SessionConfiguration {
