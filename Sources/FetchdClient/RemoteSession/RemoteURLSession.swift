@@ -157,12 +157,11 @@ public final class RemoteURLSession: Sendable {
     public func invalidateAndCancel() { invalidate(cancelling: true) }
 
     private func invalidate(cancelling: Bool) {
+        tasks.withLock { $0.isInvalidated = true }
         start { [self] in
+            // Those of earlier processes are among them.
             _ = try? await remote()
-            let live = tasks.withLock { tasks in
-                tasks.isInvalidated = true
-                return Array(tasks.live.values)
-            }
+            let live = tasks.withLock { Array($0.live.values) }
             if cancelling { for task in live { task.cancel() } }
             if live.isEmpty { await letGo() }
         }
@@ -170,6 +169,7 @@ public final class RemoteURLSession: Sendable {
 
     /// A task is over, and the delegate was told so.
     func ended(_ task: RemoteURLSessionTask) async {
+        _ = try? await remote()
         let (isEmpty, isInvalidated) = tasks.withLock { tasks in
             tasks.live[task.taskIdentifier] = nil
             return (tasks.live.isEmpty, tasks.isInvalidated)

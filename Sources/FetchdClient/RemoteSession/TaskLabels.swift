@@ -8,11 +8,14 @@ enum TaskLabels {
     static let open = "open"
     static let ended = "ended"
 
+    /// A description as far as a label holds it.
+    static func value(of description: String?) -> String? { description.map { String($0.prefix(256)) } }
+
     static func of(_ task: RemoteURLSessionTask) -> [String: String] {
         var labels = [identifier: "\(task.taskIdentifier)"]
         // Only those of background sessions are looked for.
         if task.session.configuration.isBackground { labels[state] = open }
-        labels[description] = task.taskDescription.map { String($0.prefix(256)) }
+        labels[description] = value(of: task.taskDescription)
         return labels
     }
 }

@@ -215,7 +215,8 @@ private func obey(_ task: RemoteURLSessionTask, _ id: String) async {
             case .suspend: try await jobs.suspend(id)
             case .resume: try await jobs.resume(id)
             case .cancel: try await jobs.cancel(id)
-            case .describe: try await jobs.setLabels([TaskLabels.description: task.taskDescription], of: id)
+            case .describe:
+                try await jobs.setLabels([TaskLabels.description: TaskLabels.value(of: task.taskDescription)], of: id)
             }
         }
     }

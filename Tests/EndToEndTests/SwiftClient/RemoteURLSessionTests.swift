@@ -127,6 +127,56 @@ import Testing
         }
     }
 
+    @Test(arguments: [(true, "complete well"), (false, "complete serverCertificateHasUnknownRoot")])
+    func `a chain that nobody vouches for is judged by the delegate of either`(
+        _ accepts: Bool, _ end: String
+    ) async throws {
+        let origin = try TLSOrigin()
+        let rule = "127.0.0.1:\(origin.port)"
+        let request = try Request("https://\(rule)/")
+        let log = ScriptedDelegate(.init(acceptsChain: accepts))
+        let session = Session(delegate: log)
+        session.dataTask(with: request).resume()
+        session.finishTasksAndInvalidate()
+        try await log.happened("invalid")
+        #expect(log.calls.contains(end), "\(log.calls)")
+        try await ServiceProcess.with(allowing: [rule]) { service in
+            let remote = ScriptedDelegate(.init(acceptsChain: accepts))
+            let session = RemoteURLSession(service.client, delegate: remote)
+            session.dataTask(with: request).resume()
+            session.finishTasksAndInvalidate()
+            try await remote.happened("invalid")
+            #expect(remote.calls == log.calls)
+        }
+    }
+
+    @Test func `a data task whose response becomes a download gives a file`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let log = ScriptedDelegate(.init(response: .becomeDownload))
+            let session = RemoteURLSession(service.client, delegate: log)
+            let task = session.dataTask(with: try Request(origin.url("/a")))
+            task.resume()
+            try await log.happened("complete")
+            #expect(log.calls == ["created", "response 200", "file 5", "metrics 1", "complete well"])
+            #expect(task.kind == .download && log.file == Array("hello".utf8))
+        }
+    }
+
+    @Test func `an answer that the service refuses ends the task, which tells the rule`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let elsewhere = try URLRecord("http://10.0.0.1/")
+            let log = ScriptedDelegate(.init(redirect: { _ in Request(url: elsewhere) }))
+            let session = RemoteURLSession(service.client, delegate: log)
+            let task = session.dataTask(with: try Request(origin.url("/first")))
+            task.resume()
+            try await log.happened("complete")
+            #expect(log.calls.last == "complete cancelled")
+            #expect(task.error?.message.hasPrefix("The service has refused the answer of the delegate: ") == true)
+        }
+    }
+
     @Test func `a task that is cancelled while it loads ends once, as cancelled`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -153,6 +203,15 @@ import Testing
         session.dataTask(with: try Request("http://a.example/")).cancel()
         try await log.happened("complete")
         #expect(log.calls == ["created", "metrics 0", "complete cancelled"])
+    }
+
+    @Test func `a session that was invalidated takes no tasks`() async throws {
+        let session = RemoteURLSession(FetchdService(url: "http://127.0.0.1:1", key: APIKey("fk_x")))
+        session.finishTasksAndInvalidate()
+        let task = session.dataTask(with: try Request("http://a.example/"))
+        task.resume()
+        try await until { task.state == .completed }
+        #expect(task.error?.code == .sessionInvalidated)
     }
 
     @Test func `what the service refuses is the error of the task`() async throws {

@@ -15,6 +15,7 @@ final class ScriptedDelegate: SessionDelegate, DownloadDelegate, RemoteURLSessio
         /// Nil takes the redirect response.
         var redirect: @Sendable (Request) -> Request? = { $0 }
         var challenge = Challenge.Disposition.performDefaultHandling
+        var acceptsChain = true
         var response = ResponseDisposition.allow
         /// The first word of the call that does not return before the delegate is let go.
         var holdsAt: String?
@@ -55,6 +56,9 @@ final class ScriptedDelegate: SessionDelegate, DownloadDelegate, RemoteURLSessio
 
     private func challenged(_ challenge: Challenge) async -> Challenge.Disposition {
         await note("challenge \(challenge.protectionSpace.method) \(challenge.previousFailureCount)")
+        if let trust = challenge.serverTrust {
+            return answers.acceptsChain ? .useCredential(Credential(trust: trust)) : .rejectProtectionSpace
+        }
         // A credential that was refused is not shown again.
         return challenge.previousFailureCount == 0 ? answers.challenge : .performDefaultHandling
     }
