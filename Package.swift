@@ -8,6 +8,9 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// The packages of the service: one that uses the libraries alone does not resolve them.
+let service = TargetDependencyCondition.when(traits: ["Service"])
+
 let package = Package(
     name: "fetchd",
     platforms: [.macOS(.v26)],
@@ -15,6 +18,10 @@ let package = Package(
         .library(name: "FetchEngine", targets: ["FetchEngine"]),
         .library(name: "FetchdClient", targets: ["FetchdClient"]),
         .executable(name: "fetchd", targets: ["fetchd"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Service"]),
+        .trait(name: "Service", description: "The service and its tests, beside the libraries."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -76,7 +83,7 @@ let package = Package(
                 "CLibPQ", "EventLoop",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -85,9 +92,9 @@ let package = Package(
             dependencies: [
                 "EventLoop", "Postgres",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: service),
+                .product(name: "SystemPackage", package: "swift-system", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -95,9 +102,10 @@ let package = Package(
             name: "FetchJobs",
             dependencies: [
                 "FetchEngine",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+                .product(
+                    name: "RawStructuredFieldValues", package: "swift-http-structured-headers", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -115,11 +123,11 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "NIOCore", package: "swift-nio", condition: service),
+                .product(name: "Crypto", package: "swift-crypto", condition: service),
+                .product(name: "_NIOFileSystem", package: "swift-nio", condition: service),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
+                .product(name: "SystemPackage", package: "swift-system", condition: service),
             ],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]
@@ -128,10 +136,10 @@ let package = Package(
             name: "FetchWorker",
             dependencies: [
                 "FetchJobs", "FetchEngine", "FetchRuntime",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -139,23 +147,23 @@ let package = Package(
             name: "FetchAPI",
             dependencies: [
                 "CZlib", "FetchJobs", "FetchRuntime",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: service),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: service),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird", condition: service),
+                .product(name: "JWTKit", package: "jwt-kit", condition: service),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Mustache", package: "swift-mustache"),
-                .product(name: "NIOCertificateReloading", package: "swift-nio-extras"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
+                .product(name: "Mustache", package: "swift-mustache", condition: service),
+                .product(name: "NIOCertificateReloading", package: "swift-nio-extras", condition: service),
+                .product(name: "NIOCore", package: "swift-nio", condition: service),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: service),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service),
+                .product(name: "NIOPosix", package: "swift-nio", condition: service),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: service),
+                .product(name: "NIOTLS", package: "swift-nio", condition: service),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
+                .product(name: "Yams", package: "Yams", condition: service),
             ],
             exclude: ["Dashboard/Assets", "Documentation/Assets"],
             swiftSettings: settings,
@@ -166,12 +174,12 @@ let package = Package(
             dependencies: [
                 "EventLoop", "FetchAPI", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker",
                 "Postgres", "PostgresCluster",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: service),
+                .product(name: "Configuration", package: "swift-configuration", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -187,9 +195,9 @@ let package = Package(
         .executableTarget(
             name: "delegate-receiver",
             dependencies: [
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: service),
             ],
             path: "Examples/DelegateReceiver"
         ),
@@ -225,7 +233,7 @@ let package = Package(
             dependencies: [
                 "FetchEngine", "FetchdClient", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Yams", package: "Yams"),
+                .product(name: "Yams", package: "Yams", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -241,7 +249,7 @@ let package = Package(
             dependencies: [
                 "EventLoop", "Postgres", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -281,7 +289,7 @@ let package = Package(
                 "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -289,17 +297,17 @@ let package = Package(
             name: "FetchAPITests",
             dependencies: [
                 "FetchAPI", "FetchEngine", "FetchJobs", "FetchRuntime", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: service),
+                .product(name: "JWTKit", package: "jwt-kit", condition: service),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
+                .product(name: "NIOCore", package: "swift-nio", condition: service),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: service),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service),
+                .product(name: "NIOPosix", package: "swift-nio", condition: service),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
+                .product(name: "Yams", package: "Yams", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -309,7 +317,7 @@ let package = Package(
                 "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchdClient", "Postgres", "TestSupport",
                 "background-downloads", "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Yams", package: "Yams"),
+                .product(name: "Yams", package: "Yams", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -318,10 +326,10 @@ let package = Package(
             dependencies: [
                 "FetchAPI", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker", "TestSupport",
                 "fetchd",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: service),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
+                .product(name: "Yams", package: "Yams", condition: service),
             ],
             swiftSettings: settings
         ),
