@@ -315,7 +315,7 @@ package struct Server: Service {
         let answers = QuestionAnswers(questions: ports.questions, judge: ports.judge)
         let jobActions = JobActionRoutes(jobs: ports.jobs, holds: holds)
         let schedules = ScheduleRoutes(
-            schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds)
+            schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds, groups: ports.urlGroups)
         let events = EventsRoute(
             jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics),
             tokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator))

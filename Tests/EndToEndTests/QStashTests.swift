@@ -121,6 +121,21 @@ import Testing
         #expect(play.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["1", "1", "2", "3", "4"])
     }
 
+    @Test func `a queue delivers the next message when the callback about the last is delivered`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer(), answer("500 Oops"), answer())
+        var ids: [String] = []
+        for name in ["1", "2"] {
+            let fields = ["Upstash-Retry-Delay": "100", "Upstash-Callback": play.url("told")]
+            let answer = try await send("enqueue/telling/\(play.url(name))", fields)
+            ids.append(try #require(member(answer.json, "messageId", as: String.self), "\(answer.text)"))
+        }
+        try await until { play.requests.count == 5 }
+        let paths = play.requests.compactMap { $0.line.split(separator: " ")[1].split(separator: "/").last }
+        #expect(paths == ["1", "told", "told", "2", "told"])
+        for id in ids { #expect(member(try await rig.service.end(of: id), "state") == "succeeded") }
+    }
+
     // MARK: URL groups
 
     @Test func `the client of PyPI makes, changes and removes URL groups, and a message goes to each URL`() async throws
@@ -193,6 +208,43 @@ import Testing
         for path in ["/v1/schedules/\(own)", "/v2/schedules/yearly"] {
             #expect([200, 204].contains(try await rig.service.request(.delete, path).status))
         }
+    }
+
+    @Test func `a schedule to a URL group sends a message to each URL that the group has when the time comes`()
+        async throws
+    {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer())
+        func add(_ name: String) async throws {
+            let answer = try await send(
+                "topics/times/endpoints", body: #"{"endpoints": [{"url": "\#(play.url(name))", "name": "\#(name)"}]}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        try await add("first")
+        let fields = ["Upstash-Cron": "0 0 1 1 *", "Upstash-Callback": play.url("told")]
+        let made = try await send("schedules/times", fields, body: "hi")
+        let id = try #require(member(made.json, "scheduleId", as: String.self), "\(made.text)")
+        try await add("second")
+        // Cron knows no seconds.
+        let sooner = try await rig.service.request(
+            .patch, "/v1/schedules/\(id)", body: #"{"cron": null, "timeZone": null, "interval": 1}"#)
+        #expect(sooner.status == 200, "\(sooner.text)")
+        try await until { play.requests.count { $0.line.contains("/told") } >= 2 }
+        #expect(try await rig.service.request(.delete, "/v2/schedules/\(id)").status == 200)
+        let sent = play.requests.filter { !$0.line.contains("/told") }
+        for name in ["first", "second"] {
+            let request = try #require(sent.first { $0.line.contains("/\(name) ") })
+            #expect(request.body == Array("hi".utf8) && request.values("upstash-topic-name") == ["times"])
+            #expect(request.values("upstash-schedule-id") == [id])
+            let message = try #require(request.values("upstash-message-id").first)
+            let shown = try await rig.service.request(.get, "/v2/messages/\(message)")
+            #expect(member(shown.json, "endpointName") == name, "\(shown.text)")
+            let log = try await rig.service.request(.get, "/v2/logs?url=\(play.url(name))")
+            #expect(log.text.contains(message), "\(log.text)")
+        }
+        let told = try play.requests.filter { $0.line.contains("/told") }.map { try content(of: $0.body) }
+        let names = told.compactMap { member($0, "endpointName", as: String.self) }
+        #expect(Set(names) == ["first", "second"] && told.allSatisfy { member($0, "topicName") == "times" }, "\(told)")
     }
 
     @Test func `of clients that make and remove one schedule at the same time, none meets an error`() async throws {

@@ -14,8 +14,13 @@ package struct JobCallback: Sendable, Equatable {
     package let occasion: Occasion
     /// Its body is the content that its client has given, an object, to which the members are added that tell.
     package var job: JobSpec
+    /// Whether it takes over the slot in the flow of the job whose end it tells, so that the next job of a flow with an
+    /// order waits for it too.
+    package let isInFlow: Bool
 
-    package init(_ occasion: Occasion, _ job: JobSpec) { (self.occasion, self.job) = (occasion, job) }
+    package init(_ occasion: Occasion, _ job: JobSpec, isInFlow: Bool = false) {
+        (self.occasion, self.job, self.isInFlow) = (occasion, job, isInFlow)
+    }
 
     var name: String { "callbacks.\(occasion.rawValue)" }
     var pointer: String { "/callbacks/\(occasion.rawValue)" }
@@ -24,6 +29,7 @@ package struct JobCallback: Sendable, Equatable {
 extension JobCallback {
     private static let names: Set = [
         "url", "method", "headers", "attemptHeaders", "content", "retry", "timeoutIntervalForRequest", "labels",
+        "inFlow",
     ]
     /// In seconds: the waits between attempts may be long.
     private static let longestLife = 31_536_000.0
@@ -59,7 +65,7 @@ extension JobCallback {
         if job.labels.count >= JobSpec.maximumLabels {
             object["labels"]?.refuse("has more than \(JobSpec.maximumLabels - 1) labels")
         }
-        self.init(occasion, job)
+        self.init(occasion, job, isInFlow: object["inFlow"]?.bool() ?? false)
     }
 
     /// The job that it is: it shows nothing that the tenant has stored, and stores nothing that it is given.
@@ -126,6 +132,7 @@ extension JobCallback {
         }
         writer.member("timeoutIntervalForRequest", job.configuration.timeouts.timeoutIntervalForRequest?.seconds)
         if !job.labels.isEmpty { writer.member("labels", object: { JobSpec.write(job.labels, &$0) }) }
+        if isInFlow { writer.member("inFlow", true) }
     }
 }
 
@@ -165,11 +172,14 @@ package struct AttemptReport: Sendable {
     }
 
     /// The jobs that tell of it, each with an id of its own.
-    package func callbacks(_ occasions: Set<JobCallback.Occasion>) -> [NewJob] {
+    ///
+    /// - Parameter isEnd: Whether the attempt is the end of its job, whose slot in its flow they may take over.
+    package func callbacks(_ occasions: Set<JobCallback.Occasion>, isEnd: Bool) -> [NewJob] {
         spec.callbacks.filter { occasions.contains($0.occasion) }.map { callback in
             var told = callback.job
             told.request.body = .json(.object(content(for: callback)))
             told.labels.append(JobSpec.Label(name: JobCallback.label, value: job.description))
+            if isEnd, callback.isInFlow { told.flow = spec.flow }
             return NewJob(tenant: tenant, spec: told)
         }
     }

@@ -206,6 +206,9 @@ extension JobSpec {
     /// Tells which rules between members are broken that may change.
     func check(_ check: InputCheck) {
         if let runAt, let expiresAt, expiresAt <= runAt { check.refuse("/expiresAt", "must be after runAt") }
+        for callback in callbacks where callback.isInFlow && flow == nil {
+            check.refuse("\(callback.pointer)/inFlow", "is for jobs with a flow")
+        }
         if labels.count > Self.maximumLabels { check.refuse("/labels", "has more than \(Self.maximumLabels) labels") }
     }
 

@@ -25,7 +25,15 @@ package struct ScheduleSpec: Sendable, Equatable {
     /// The most jobs that one look at a schedule makes; of more times that passed, the last ones count.
     package static let maximumMissedRuns = 100
 
+    /// The URL of the template of a schedule to a URL group (RFC 2606: it is no host's).
+    package static let urlOfGroups = "http://url-group.invalid/"
+    /// How many bytes such a template may have: it is stored once for each URL.
+    private static let maximumTemplateOfGroups = 131_072
+    package static let noURLGroup = "is not a URL group of yours"
+
     package let recurrence: Recurrence
+    /// A job is made for each URL of the URL group with this name, in place of that of ``job``; nil for one job.
+    package let urlGroup: String?
     /// The template of its jobs.
     package var job: JobSpec
     package let missedRuns: MissedRuns
@@ -40,7 +48,7 @@ package struct ScheduleSpec: Sendable, Equatable {
 
 extension ScheduleSpec {
     private static let names: Set = [
-        "cron", "timeZone", "interval", "job", "missedRuns", "overlap", "startsAt", "endsAt", "labels",
+        "cron", "timeZone", "interval", "urlGroup", "job", "missedRuns", "overlap", "startsAt", "endsAt", "labels",
     ]
 
     /// Reads and checks a schedule of a client.
@@ -67,6 +75,7 @@ extension ScheduleSpec {
         }
         let recurrence = Self.recurrence(object)
         let job = object.required("job").flatMap { Self.template($0, readingJob) }
+        urlGroup = object["urlGroup"]?.string(maximumLength: URLGroup.maximumName)
         missedRuns = object["missedRuns"]?.oneOf(MissedRuns.self) ?? .runOnce
         overlap = object["overlap"]?.oneOf(Overlap.self) ?? .allow
         startsAt = object["startsAt"]?.timestamp()
@@ -76,10 +85,24 @@ extension ScheduleSpec {
         if labels.count > JobSpec.maximumLabels {
             check.refuse("/labels", "has more than \(JobSpec.maximumLabels) labels")
         }
+        if urlGroup != nil { checkURLGroup(job, check) }
         try check.finish()
         guard let recurrence, let job else { throw InvalidInput(pointer: "", message: "is not a schedule") }
         self.recurrence = recurrence
         self.job = job
+    }
+
+    /// Whether many jobs can be made at once.
+    private func checkURLGroup(_ job: JobSpec?, _ check: InputCheck) {
+        if missedRuns == .runAll { check.refuse("/missedRuns", "cannot be runAll beside urlGroup") }
+        if overlap == .skip { check.refuse("/overlap", "cannot be skip beside urlGroup: there is no single last job") }
+        guard let job else { return }
+        if "\(job.request.url)" != Self.urlOfGroups {
+            check.refuse("/job/request/url", "must be \(Self.urlOfGroups) beside urlGroup, whose URLs take its place")
+        }
+        if job.json.count > Self.maximumTemplateOfGroups {
+            check.refuse("/job", "has more than \(Self.maximumTemplateOfGroups) bytes, too many beside urlGroup")
+        }
     }
 
     private static func recurrence(_ object: JSONObjectReader) -> Recurrence? {
@@ -140,6 +163,7 @@ extension ScheduleSpec {
             writer.member("timeZone", zone.ianaName)
         case .interval(let interval): writer.member("interval", interval)
         }
+        writer.member("urlGroup", urlGroup)
         writer.member("job", RawJSON(job.json(form)))
         writer.member("missedRuns", missedRuns.rawValue)
         writer.member("overlap", overlap.rawValue)

@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// URLs of a tenant under a name: a message to the name goes to each of them.
 package struct URLGroup: Sendable, Equatable {
     package struct Endpoint: Sendable, Equatable {
@@ -14,6 +16,9 @@ package struct URLGroup: Sendable, Equatable {
             else { return nil }
             self.init(url: text, name: Self.name(object))
         }
+
+        /// The URL as jobs load it; nil for one that they may not have.
+        var target: URLRecord? { JSONReader(.string(url), check: InputCheck()).httpURL() }
 
         /// What an endpoint is called; clients write null for nothing.
         package static func name(_ object: JSONObjectReader) -> String? {

@@ -70,9 +70,22 @@ struct Enqueuing: Sendable {
         return try await (isPlain ? plain : checked).submit(try await submissions(of: jobs))
     }
 
-    /// Stores jobs in one statement with a change, which is theirs alone.
+    /// Stores jobs in one statement with a change, which is theirs alone; neither when there is no room for all of them.
+    ///
+    /// - Parameter jobs: Of one tenant.
     func enqueue(_ jobs: [NewJob], with change: Query) async throws -> [Enqueued] {
-        try await statements.insertChecked(try await submissions(of: jobs), with: change)
+        let submissions = try await submissions(of: jobs)
+        guard let quotas, let tenant = jobs.first?.tenant, let quota = quotas.quota(of: tenant) else {
+            return try await statements.insertChecked(submissions, with: change)
+        }
+        let room = try await quotas.take(jobs.count, of: tenant)
+        guard room == jobs.count else {
+            quotas.giveBack(room, of: tenant)
+            return jobs.map { _ in .queueFull(quota: quota) }
+        }
+        let enqueued = try await statements.insertChecked(submissions, with: change)
+        quotas.giveBack(enqueued.count { !$0.isAccepted }, of: tenant)
+        return enqueued
     }
 
     private func naming(_ jobs: [NewJob]) async throws -> [NewJob] {

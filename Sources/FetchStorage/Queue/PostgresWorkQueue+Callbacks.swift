@@ -52,7 +52,9 @@ extension PostgresWorkQueue {
                 do { try await spec.open(secrets, of: id, tenant: tenant, keys: keys) } catch { continue }
             }
             let report = AttemptReport(of: id, tenant, spec, lostBy: try row.decode(at: 4))
-            callbacks += try await self.callbacks(report.callbacks([.failure]), of: ClaimKey(id: id, claim: 0))
+            // The slot of the job in its flow is another's by now.
+            let jobs = report.callbacks([.failure], isEnd: false)
+            callbacks += try await self.callbacks(jobs, of: ClaimKey(id: id, claim: 0))
         }
         try await client.query(
             """
@@ -61,7 +63,7 @@ extension PostgresWorkQueue {
                 DELETE FROM owed_callbacks o
                 USING unnest(\(sources.map(\.tenant)), \(sources.map(\.id))) AS asked (tenant_id, job_id)
                 WHERE o.tenant_id = asked.tenant_id AND o.job_id = asked.job_id
-                RETURNING o.tenant_id, o.job_id, 0 AS claim
+                RETURNING o.tenant_id, o.job_id, 0 AS claim, false AS in_flow
             )\(Query.enqueuing(callbacks, of: "owed"))
             SELECT FROM owed
             """
@@ -70,17 +72,20 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// Stores the callbacks of claims, each if its claim is one of `source`, which has the columns `tenant_id`, `job_id`
-    /// and `claim`; nothing where there are none, so that other statements stay as short as they are.
+    /// Stores the callbacks of claims, each if its claim is one of `source`, which has the columns `tenant_id`, `job_id`,
+    /// `claim` and `in_flow`; nothing where there are none, so that other statements stay as short as they are.
+    ///
+    /// A callback with a flow is in the slot that its source had there.
     static func enqueuing(_ callbacks: [PostgresWorkQueue.Callback], of source: Query) -> Query {
         guard !callbacks.isEmpty else { return "" }
         let submissions = callbacks.map(\.submission)
         return """
             , callback AS MATERIALIZED (
-                SELECT input.*
+                SELECT input.*, input.flow IS NOT NULL AND s.in_flow AS in_flow
                 FROM \(Enqueuing.input(
                     Enqueuing.columns(of: submissions) + [
                         ("source_id", "\(callbacks.map(\.source.id))"), ("claim", "\(callbacks.map(\.source.claim))"),
+                        ("flow", "\(submissions.map(\.job.spec.flow?.key))"),
                     ]))
                 JOIN \(source) s
                     ON s.tenant_id = input.tenant_id AND s.job_id = input.source_id AND s.claim = input.claim
@@ -89,7 +94,9 @@ extension Query {
                 SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
                 FROM callback
             ), callback_queued AS (
-                INSERT INTO queue (tenant_id, job_id, rank) SELECT tenant_id, id, rank FROM callback
+                INSERT INTO queue (tenant_id, job_id, rank, flow, in_flow)
+                SELECT tenant_id, id, rank, flow, in_flow
+                FROM callback
             )
             """
     }

@@ -48,7 +48,7 @@ extension PostgresWorkQueue {
                 FROM input
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node) AND NOT q.cancelling
-                RETURNING q.run_at, input.*
+                RETURNING q.run_at, q.in_flow, input.*
             ), attempt AS (
                 INSERT INTO attempts (
                     tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,

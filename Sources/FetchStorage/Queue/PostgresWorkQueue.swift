@@ -216,7 +216,7 @@ extension Query {
     static func held(at node: Node.ID) -> Query {
         """
         CROSS JOIN LATERAL (
-            SELECT q.ctid AS row_id, q.endpoint_id, q.session_id, q.flow, q.is_changed
+            SELECT q.ctid AS row_id, q.endpoint_id, q.session_id, q.flow, q.in_flow, q.is_changed
             FROM queue q
             WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                 AND q.node_id = \(node)

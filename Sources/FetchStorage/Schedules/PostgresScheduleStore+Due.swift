@@ -54,28 +54,39 @@ extension PostgresScheduleStore: ScheduleQueue {
     package func fire(
         _ schedule: Schedule, _ jobs: [NewJob], next: Timestamp?, failure: Schedule.Failure?
     ) async throws(StoreError) -> Bool {
-        let last = jobs.last
+        try await StoreError.wrap {
+            let change = Self.change(schedule, jobs, next: next, failure: failure)
+            guard let last = jobs.last else { return try await !client.query(change).isEmpty }
+            switch try await self.jobs.enqueue(jobs, with: change).last {
+            case .accepted: return true
+            case .sessionInvalidated: try await note(last, of: schedule, count: jobs.count)
+            case .queueFull(let quota):
+                let message = "There is no room for \(jobs.count) jobs: at most \(quota) may wait."
+                let failure = Schedule.Failure(at: last.spec.scheduledAt ?? .now, message: message)
+                try await client.query(Self.change(schedule, [], next: next, failure: failure))
+            default: break
+            }
+            return false
+        }
+    }
+
+    /// Moves a schedule on to its next time.
+    private static func change(
+        _ schedule: Schedule, _ jobs: [NewJob], next: Timestamp?, failure: Schedule.Failure?
+    ) -> Query {
+        let isMissed = jobs.isEmpty && failure == nil
         // Nodes that read it at the same time know the same next time: after the first of them it has another one.
-        let change: Query = """
+        return """
             -- schedules.fire
             UPDATE schedules
-            SET next_run_at = \(next), last_run_at = coalesce(\(last?.spec.scheduledAt), last_run_at),
-                last_job_id = coalesce(\(last?.id), last_job_id), runs = runs + \(Int64(jobs.count)),
-                last_error = CASE WHEN \(last == nil && failure == nil) THEN last_error ELSE \(failure?.message) END,
-                last_error_at = CASE WHEN \(last == nil && failure == nil) THEN last_error_at ELSE \(failure?.at) END
+            SET next_run_at = \(next), last_run_at = coalesce(\(jobs.last?.spec.scheduledAt), last_run_at),
+                last_job_id = coalesce(\(jobs.last?.id), last_job_id), runs = runs + \(Int64(jobs.count)),
+                last_error = CASE WHEN \(isMissed) THEN last_error ELSE \(failure?.message) END,
+                last_error_at = CASE WHEN \(isMissed) THEN last_error_at ELSE \(failure?.at) END
             WHERE tenant_id = \(schedule.tenant) AND id = \(schedule.id) AND version = \(schedule.version)
                 AND next_run_at = \(schedule.nextRunAt) AND runs = \(schedule.runs)
             RETURNING id
             """
-        return try await StoreError.wrap {
-            guard let last else { return try await !client.query(change).isEmpty }
-            let enqueued = try await self.jobs.enqueue(jobs, with: change)
-            guard case .accepted = enqueued.last else {
-                if case .sessionInvalidated = enqueued.last { try await note(last, of: schedule, count: jobs.count) }
-                return false
-            }
-            return true
-        }
     }
 
     /// Says that the jobs were not made, if it was here that they were to be: their session has ended just now.

@@ -130,7 +130,7 @@ struct JobExecution {
     ) async throws(StoreError) -> Bool {
         guard let wait = outcome.retryAfter else { return false }
         var outcome = outcome
-        outcome.callbacks = report?.callbacks([.attempt]) ?? []
+        outcome.callbacks = report?.callbacks([.attempt], isEnd: false) ?? []
         guard try await queue.retry(job, outcome, after: wait) else { return false }
         dispatcher.intake.wake(after: wait)
         callWorkers(for: outcome)
@@ -147,7 +147,7 @@ struct JobExecution {
         _ outcome: JobOutcome, telling report: AttemptReport?
     ) async throws(StoreError) {
         var outcome = outcome
-        outcome.callbacks = report?.callbacks(outcome.state.occasions) ?? []
+        outcome.callbacks = report?.callbacks(outcome.state.occasions, isEnd: true) ?? []
         let isOurs = try await queue.settle(job, outcome)
         if isOurs { tellEnd(outcome) }
         dispatcher.metrics.count(outcome, isOurs: isOurs)
@@ -159,7 +159,7 @@ struct JobExecution {
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
             var failure = JobOutcome(failing: error, startedAt: outcome.startedAt)
-            failure.callbacks = AttemptReport(of: job, failure, body: nil).callbacks([.failure])
+            failure.callbacks = AttemptReport(of: job, failure, body: nil).callbacks([.failure], isEnd: true)
             let isOurs = try await queue.settle(job, failure)
             dispatcher.leave(dispatcher.queue.limiters(of: job))
             if isOurs { tellEnd(failure) }

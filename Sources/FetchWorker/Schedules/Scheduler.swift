@@ -11,6 +11,7 @@ package final class Scheduler: Service {
     private static let (limit, width) = (200, 8)
 
     private let schedules: any ScheduleQueue
+    private let making: ScheduledJobs
     private let check: TemplateCheck
     private let timer: Timer
     private let horizon: Duration
@@ -21,17 +22,19 @@ package final class Scheduler: Service {
     private let lateness: Histogram
 
     /// - Parameters:
+    ///   - making: Makes the jobs.
     ///   - timer: Is woken when a time is near.
     ///   - horizon: How far ahead times are set; farther ones come up with a later heartbeat, on whichever node lives
     ///     then.
     ///   - metrics: Where times that came are counted.
     ///   - tracer: Takes the spans of times that came, which begin traces; nil for nobody.
     package init(
-        schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration,
+        schedules: any ScheduleQueue, making: ScheduledJobs, check: TemplateCheck, timer: Timer, horizon: Duration,
         metrics: MetricsRegistry = MetricsRegistry(), tracer: Tracer? = nil, logger: Logger,
         clock: NodeClock = .continuous
     ) {
         self.schedules = schedules
+        self.making = making
         self.check = check
         self.timer = timer
         self.horizon = horizon
@@ -89,15 +92,16 @@ package final class Scheduler: Service {
         let schedule = item.schedule
         let now = look.database
         let due = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
-        var jobs = due.times.map { schedule.job(at: $0, in: tracer?.context(below: nil)) }
         do throws(StoreError) {
-            var failure: Schedule.Failure?
-            for job in jobs {
-                guard let obstacle = try await check.obstacle(to: job) else { continue }
-                failure = Schedule.Failure(at: now, message: obstacle)
-                break
+            let made = try await making.jobs(of: schedule, at: due.times) { tracer?.context(below: nil) }
+            var (jobs, failure) = ([NewJob](), Schedule.Failure?.none)
+            switch made {
+            case .success(let all):
+                let obstacle = try await obstacle(to: all)
+                failure = obstacle.map { Schedule.Failure(at: now, message: $0) }
+                if obstacle == nil { jobs = all }
+            case .failure(let obstacle): failure = Schedule.Failure(at: now, message: obstacle.message)
             }
-            if failure != nil { jobs = [] }
             guard try await schedules.fire(schedule, jobs, next: due.next, failure: failure) else { return }
             count(due, failure)
             for job in jobs { if let time = job.spec.scheduledAt { lateness.observe(look.age(of: time)) } }
@@ -120,6 +124,11 @@ package final class Scheduler: Service {
                     "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)", "error": "\(error)",
                 ])
         }
+    }
+
+    private func obstacle(to jobs: [NewJob]) async throws(StoreError) -> String? {
+        for job in jobs { if let obstacle = try await check.obstacle(to: job) { return obstacle } }
+        return nil
     }
 
     /// A span for each job that was made: from the time that it was due until it was stored.

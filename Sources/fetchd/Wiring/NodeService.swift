@@ -250,8 +250,9 @@ private struct RunningNode {
             makeSession: makeSession)
         let schedules = PostgresScheduleStore(
             client: database.client, jobs: jobs, keys: keys, onChange: scheduleTimer.notify)
+        let urlGroups = PostgresURLGroupStore(client: database.client)
         let scheduler = Scheduler(
-            schedules: schedules,
+            schedules: schedules, making: ScheduledJobs(groups: urlGroups),
             check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
             timer: scheduleTimer, horizon: settings.dispatcher.lease, metrics: metrics, tracer: tracer,
             logger: logger)
@@ -274,7 +275,7 @@ private struct RunningNode {
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: sending.notify),
                 schedules: schedules,
                 groups: groups,
-                urlGroups: PostgresURLGroupStore(client: database.client),
+                urlGroups: urlGroups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 signingKeys: signingKeys,
                 issuerKeys: issuerKeys.text,

@@ -157,9 +157,29 @@ import Testing
             #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 5)
             let found = try await call(.delete, "/v2/messages", body: #"{"topicName": "pair"}"#)
             #expect(found.json?["cancelled"]?.integer == 4, "\(found.text)")
-            let cron = try fields(["Upstash-Cron": "* * * * *"])
-            let schedule = try await call(.post, "/v2/schedules/pair", headers: cron, body: "x")
-            #expect(schedule.status == .badRequest && schedule.text.contains("A schedule to a URL group is not built"))
+        }
+    }
+
+    @Test func `a schedule to a URL group is one of the service's that names the group, which has to be there`()
+        async throws
+    {
+        try await TestServer().test { call in
+            let cron = try fields(["Upstash-Cron": "0 0 1 1 *", "Upstash-Schedule-Id": "both"])
+            let missing = try await call(.post, "/v2/schedules/pair", headers: cron, body: "x")
+            #expect(missing.status == .badRequest && missing.text.contains("/urlGroup is not a URL group of yours"))
+            let two = #"{"endpoints": [{"url": "https://a.example/", "name": "first"}, {"url": "https://b.example/"}]}"#
+            #expect(try await call(.post, "/v2/topics/pair/endpoints", body: two).status == .ok)
+            let made = try await call(.post, "/v2/schedules/pair", headers: cron, body: "x")
+            #expect(made.status == .created, "\(made.text)")
+            #expect(try await call(.get, "/v2/schedules/both").json?["destination"]?.string == "pair")
+            let schedule = try await call(.get, "/v1/schedules").json?["data"]?[0]
+            #expect(schedule?["urlGroup"]?.string == "pair")
+            let id = try #require(schedule?["id"]?.string)
+            let run = try await call(.post, "/v1/schedules/\(id)/run")
+            #expect(run.status == .conflict && run.text.contains("/urlGroup makes several jobs"), "\(run.text)")
+            let large = try await call(
+                .post, "/v2/schedules/pair", headers: cron, body: String(repeating: "x", count: 140_000))
+            #expect(large.status == .badRequest && large.text.contains("/job has more than"), "\(large.text)")
         }
     }
 

@@ -12,7 +12,8 @@ import Testing
 
     private func told(_ spec: JobSpec, _ outcome: JobOutcome, body: [UInt8]?) throws -> [(NewJob, JSONValue)] {
         let job = ClaimedJob(id: Job.ID(), tenant: .first, spec: spec, claim: 3, tries: 2)
-        return try AttemptReport(of: job, outcome, body: body).callbacks([.attempt, .failure]).map { callback in
+        return try AttemptReport(of: job, outcome, body: body).callbacks([.attempt, .failure], isEnd: true).map {
+            callback in
             guard case .json(let content) = callback.spec.request.body else { throw InvalidInput([]) }
             #expect(content.member("sourceMessageId")?.text == job.id.description)
             #expect(callback.spec.labels.contains(.init(name: "callbackOf", value: job.id.description)))
@@ -55,10 +56,23 @@ import Testing
         ),
         (#"{"failure": {"url": "https://b.example/", "headers": {"Host": "x"}}}"#, "/callbacks/failure/headers/Host"),
         (#"{"failure": {"url": "https://b.example/", "labels": {"callbackOf": "x"}}}"#, "/callbacks/failure/labels"),
+        (#"{"failure": {"url": "https://b.example/", "inFlow": true}}"#, "/callbacks/failure/inFlow"),
     ])
     func `what is none is refused by its member`(_ callbacks: String, _ pointer: String) throws {
         let error = #expect(throws: InvalidInput.self) { try spec(callbacks) }
         #expect(error?.violations.map(\.pointer) == [pointer])
+    }
+
+    @Test func `one that is in the flow of its job is so at the end of the job alone`() throws {
+        let spec = try JobSpec(
+            json: JSONParser.parse(
+                (#"{"request": "https://a.example/", "flow": {"key": "k"}, "callbacks": "#
+                    + #"{"attempt": {"url": "https://b.example/", "inFlow": true}, "failure": {"url": "https://c.example/"}}}"#)
+                    .utf8))
+        #expect(try JobSpec(stored: JSONParser.parse(spec.json)).callbacks.map(\.isInFlow) == [true, false])
+        let report = AttemptReport(of: Job.ID(), .first, spec, lostBy: "timedOut")
+        let flows = [true, false].map { report.callbacks([.attempt, .failure], isEnd: $0).map(\.spec.flow?.key) }
+        #expect(flows == [["k", nil], [nil, nil]])
     }
 
     @Test func `they tell the answer and the request, without what is secret`() throws {

@@ -128,9 +128,13 @@ import Testing
             #"{"interval": 60, "job": {"request": "https://u:p@a.example/"}}"#,
             "/job/configuration/authentication/credential"
         ),
+        (#"{"interval": 60, "urlGroup": "g", JOB}"#, "/job/request/url"),
+        (#"{"interval": 60, "urlGroup": "g", "missedRuns": "runAll", GROUP}"#, "/missedRuns"),
+        (#"{"interval": 60, "urlGroup": "g", "overlap": "skip", GROUP}"#, "/overlap"),
     ])
     func `what breaks a rule is refused where it stands`(text: String, pointer: String) throws {
-        let text = text.replacing("JOB", with: Self.job)
+        let group = #""job": {"request": "http://url-group.invalid/"}"#
+        let text = text.replacing("JOB", with: Self.job).replacing("GROUP", with: group)
         let refusal = #expect(throws: InvalidInput.self) { try ScheduleSpec(json: JSONParser.parse(text.utf8)) }
         #expect(refusal?.violations.map(\.pointer) == [pointer], "\(refusal?.violations ?? [])")
     }

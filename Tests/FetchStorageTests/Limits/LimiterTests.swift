@@ -328,6 +328,42 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `the next job of a flow waits for the callback about the end of the last, where that is in the flow`(
+        _ isInOrder: Bool
+    ) async throws {
+        try await StoreFixture.with { fixture in
+            let limits = isInOrder ? #"{"order": "fifo"}"# : #"{"parallelism": 1}"#
+            try await Self.store(fixture).set(try Self.limits(limits, of: .flow), of: Self.flow)
+            let callback = #"{"url": "https://b.example/", "inFlow": true}"#
+            let jobs = try await Self.enqueue(
+                2, fixture, more: #", "flow": {"key": "k"}, "callbacks": {"attempt": \#(callback)}"#)
+            func outcome(of job: ClaimedJob, isEnd: Bool) -> JobOutcome {
+                var outcome = JobOutcome.make(isEnd ? .succeeded : .failed)
+                let report = AttemptReport(of: job, outcome, body: nil)
+                outcome.callbacks = report.callbacks([.attempt], isEnd: isEnd)
+                return outcome
+            }
+            var first = try #require(try await Self.next(fixture).first)
+            if isInOrder {
+                let early = outcome(of: first, isEnd: false)
+                #expect(try await fixture.queue().retry(first, early, after: .zero))
+                #expect(try await fixture.queue().promote().hasQueuedJobs)
+                // What tells of an attempt that another one follows goes beside the flow.
+                let claimed = try await Self.next(fixture)
+                #expect(Set(claimed.map(\.id)) == [first.id, early.callbacks[0].id])
+                first = try #require(claimed.first { $0.id == jobs[0] })
+            }
+            let end = outcome(of: first, isEnd: true)
+            #expect(try await fixture.queue().settle(first, end))
+            let told = try #require(try await Self.next(fixture).first)
+            #expect(told.id == end.callbacks[0].id)
+            #expect(try await Self.next(fixture, 1).isEmpty)
+            #expect(try await fixture.queue().settle(told, .make(.failed)))
+            #expect(try await Self.next(fixture).map(\.id) == [jobs[1]])
+        }
+    }
+
     // R37
     @Test(arguments: ["redrive", "remove", "skip"])
     func `a job that failed holds up its flow, when that is set, until something is done about it`(

@@ -89,6 +89,30 @@ import Testing
         }
     }
 
+    @Test func `jobs of a schedule count too: without room for all none is made, and the schedule says so`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            let jobs = store(fixture, quotas(fixture, 2))
+            let store = PostgresScheduleStore(client: fixture.database.client, jobs: jobs, keys: fixture.keys)
+            let json = #"{"interval": 60, "job": {"request": "https://origin.example/a"}}"#
+            let new = Schedule(
+                tenant: fixture.tenant, spec: try ScheduleSpec(json: JSONParser.parse(json.utf8)),
+                createdAt: .now.advanced(by: .seconds(-61)))
+            guard case .created(let schedule) = try await store.create(new, nil) else { throw InvalidInput([]) }
+            let three = (0..<3).map { _ in schedule.job(at: schedule.nextRunAt) }
+            let next = Timestamp.now
+            #expect(try await store.fire(schedule, three, next: next, failure: nil) == false)
+            let refused = try #require(try await store.schedule(schedule.id, of: fixture.tenant))
+            #expect(refused.lastError?.message == "There is no room for 3 jobs: at most 2 may wait.")
+            #expect(refused.runs == 0 && refused.nextRunAt == next)
+            #expect(try await fixture.count("jobs") == 0)
+            #expect(try await store.fire(refused, Array(three.prefix(2)), next: nil, failure: nil))
+            #expect(try await fixture.count("jobs") == 2)
+            #expect(try await jobs.enqueue(try self.jobs(1)) == [.queueFull(quota: 2)])
+        }
+    }
+
     @Test func `a quota of a tenant's own is set while nodes run, and taken back`() async throws {
         try await StoreFixture.with { fixture in
             let tenants = PostgresTenantStore(client: fixture.database.client)

@@ -11,6 +11,7 @@ import Testing
     private let clock = ManualClock()
     private let jobs = MemoryJobStore()
     private let schedules: MemoryScheduleStore
+    private let groups = MemoryURLGroupStore()
 
     init() { schedules = MemoryScheduleStore(jobs: jobs) { [clock] in clock.date } }
 
@@ -23,9 +24,12 @@ import Testing
             catalog: MemoryBlobCatalog(jobs: jobs))
         try await withThrowingTaskGroup { tasks in
             for timer in timers {
+                let making = ScheduledJobs(groups: groups) { spec, endpoint in
+                    spec.labels.append(JobSpec.Label(name: "endpoint", value: endpoint.name ?? "none"))
+                }
                 let scheduler = Scheduler(
-                    schedules: schedules, check: check, timer: timer, horizon: .seconds(15), logger: .silent,
-                    clock: clock.clock)
+                    schedules: schedules, making: making, check: check, timer: timer, horizon: .seconds(15),
+                    logger: .silent, clock: clock.clock)
                 tasks.addTask { try await scheduler.run() }
             }
             try await body(timers)
@@ -112,6 +116,33 @@ import Testing
             #expect(try await stored(far).runs == 0)
             timers[0].notify()
             try await until { try await stored(far).runs == 1 }
+        }
+    }
+
+    @Test func `a job is made for each URL that a group has when the time comes, and none where there is no group`()
+        async throws
+    {
+        let text = #"{"interval": 10, "urlGroup": "g", "job": {"request": "\#(ScheduleSpec.urlOfGroups)"}}"#
+        let schedule = Schedule(
+            tenant: .first, spec: try ScheduleSpec(json: JSONParser.parse(text.utf8)),
+            createdAt: clock.date.advanced(by: .seconds(-15)))
+        _ = try await schedules.create(schedule, nil)
+        try await with { timers in
+            timers[0].notify()
+            try await until { try await stored(schedule).lastError != nil }
+            #expect(try await stored(schedule).lastError?.message == "/urlGroup is not a URL group of yours")
+            let endpoints = [
+                URLGroup.Endpoint(url: "https://a.example/?q", name: "first"), .init(url: "http://b.example/"),
+            ]
+            #expect(try await groups.add(endpoints, toURLGroup: "g", of: .first))
+            clock.advance(by: try wait(until: try await stored(schedule).nextRunAt))
+            timers[0].notify()
+            try await until { try await stored(schedule).runs == 2 }
+            let made = try await jobs.jobs(of: .first, matching: JobFilter(), page: JobPage(limit: 10))
+            let seen = made.map { "\($0.spec.request.url) \($0.spec.labels.map(\.value))" }.sorted()
+            #expect(seen == [#"http://b.example/ ["none"]"#, #"https://a.example/?q ["first"]"#])
+            #expect(Set(made.map(\.spec.schedule)) == [schedule.id])
+            #expect(try await stored(schedule).lastError == nil)
         }
     }
 

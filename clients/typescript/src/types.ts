@@ -183,6 +183,13 @@ export interface ScheduleSpec {
   /** Seconds from one time to the next, counted from `startsAt`, or from when the schedule was made. */
   interval?: number;
   /**
+   * A job is made for each URL that the URL group with this name (`POST /v2/topics/{name}/endpoints`) has when a
+   * time comes. The URL of `job` is then `http://url-group.invalid/`, whose place they take, `job` has 131 072
+   * bytes at most, `missedRuns` is not `runAll`, and `overlap` is `allow`. Such a schedule runs at its times
+   * alone.
+   */
+  urlGroup?: string;
+  /**
    * What each job is made from. It says nothing of one job alone (`runAt`, `delay`, `expiresAt`, `suspended`,
    * `resumeFrom`, `group`, a body that is a stream), names no ephemeral session, and its credentials are stored
    * ones.
@@ -205,6 +212,8 @@ export interface SchedulePatch {
   timeZone?: string | null;
   /** See `ScheduleSpec`. */
   interval?: number | null;
+  /** See `ScheduleSpec`. */
+  urlGroup?: string | null;
   /** A merge patch of the job. */
   job?: Record<string, unknown>;
   missedRuns?: MissedRuns | null;
@@ -226,6 +235,8 @@ export interface Schedule {
   timeZone?: string;
   /** Seconds from one time to the next. */
   interval?: number;
+  /** A job is made for each URL of this group. */
+  urlGroup?: string;
   job: JobSpec;
   missedRuns: MissedRuns;
   overlap: Overlap;
@@ -1575,6 +1586,12 @@ export interface JobCallback {
   timeoutIntervalForRequest?: number;
   /** Your own words about the callback. */
   labels?: Record<string, string>;
+  /**
+   * The callback about the end of the job takes over its slot in its `flow`: in a flow with the order `fifo`, or
+   * with a limit of jobs at once, the next job waits until the callback is final. It is for jobs with a flow. A
+   * job that ends while it waits, and a flow that is paused meanwhile, pass no slot on.
+   */
+  inFlow?: boolean;
 }
 
 /**

@@ -29,16 +29,14 @@ enum SchedulePages {
             cell(coming(schedule, times.inList), now),
             .init(.time(schedule.lastRunAt, now: now), schedule.lastJob.map { .code("\($0)", to: view.job($0)) }),
             .init(.number(Figure.text(schedule.runs), to: view.jobs(("schedule", "\(schedule.id)")))),
-            .init(.code(schedule.spec.job.request.shown)),
+            .init(.code(schedule.target)),
             .init(forms: forms(schedule, view)),
         ]
     }
 
     static func sections(_ schedule: Schedule, view: DashboardView, now: Timestamp) -> [SheetPage.Section] {
         var facts = [
-            Fact(
-                name: "Request", value: VisibleText.cut(schedule.spec.job.request.shown)
-            ),
+            Fact(name: "Request", value: VisibleText.cut(schedule.target)),
             Fact(name: "Times", value: VisibleText.cut(recurrence(schedule))),
             Fact(name: "Missed times", value: schedule.spec.missedRuns.rawValue),
             Fact(name: "While the last job is not final", value: schedule.spec.overlap.rawValue),
@@ -73,9 +71,8 @@ enum SchedulePages {
 
     private static func forms(_ schedule: Schedule, _ view: DashboardView) -> [SheetPage.Form] {
         let isPaused = schedule.pausedAt != nil
-        let actions = [
-            ("run", "Run now"), isPaused ? ("resume", "Resume") : ("pause", "Pause"),
-        ]
+        let run = schedule.spec.urlGroup == nil ? [("run", "Run now")] : []
+        let actions = run + [isPaused ? ("resume", "Resume") : ("pause", "Pause")]
         return actions.filter { view.may("\(one)/\($0.0)") }.map { action, button in
             SheetPage.Form(action: "\(path)/\(schedule.id)/\(action)", button: button, about: "\(schedule.id)")
         }
@@ -99,5 +96,12 @@ enum SchedulePages {
         guard let next = schedule.nextRunAt else { return [] }
         return [next] + schedule.times(after: next, maximum: count - 1)
     }
+}
 
+extension Schedule {
+    /// What its jobs load, as a page shows it.
+    fileprivate var target: String {
+        let request = spec.job.request
+        return spec.urlGroup.map { "\(request.method) each URL of the group \($0)" } ?? request.shown
+    }
 }

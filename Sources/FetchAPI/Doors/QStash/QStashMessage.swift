@@ -58,7 +58,7 @@ struct QStashMessage {
             JSONMember("configuration", try Self.configuration(fields)),
             JSONMember("labels", .object(labels)),
         ]
-        let callbacks = try Self.callbacks(target, fields, caller, schedule)
+        let callbacks = try Self.callbacks(target, fields, caller, schedule, isQueued: self.queue != nil)
         if !callbacks.isEmpty { job.append(JSONMember("callbacks", .object(callbacks))) }
         if let runAt = try Self.runAt(fields) { job.append(JSONMember("runAt", .string(runAt.description))) }
         if let flow = self.queue.map(Self.flow(ofQueue:)) ?? key.map(Self.flow(ofKey:)) {
@@ -106,6 +106,20 @@ struct QStashMessage {
     /// What a filter looks for that names a URL.
     static func label(ofURL url: String) -> JobSpec.Label {
         JobSpec.Label(name: QStashDoor.labelOfURL, value: digest(url))
+    }
+
+    /// Says to a message of a schedule to which URL of its group it goes.
+    static func address(_ job: inout JobSpec, to endpoint: URLGroup.Endpoint) {
+        guard isMessage(job) else { return }
+        job.labels.removeAll { $0.name == QStashDoor.labelOfURL }
+        job.labels.append(label(ofURL: endpoint.url))
+        guard let name = endpoint.name else { return }
+        job.labels.append(JobSpec.Label(name: QStashDoor.labelOfEndpoint, value: name))
+        for index in job.callbacks.indices {
+            guard case .json(.object(let told)) = job.callbacks[index].job.request.body else { continue }
+            let named = JSONMember("endpointName", .string(name))
+            job.callbacks[index].job.request.body = .json(.object(told + [named]))
+        }
     }
 
     // MARK: What it sends
@@ -168,7 +182,7 @@ struct QStashMessage {
 
     /// The messages that tell of its attempts, which have its retries where they have none of their own.
     private static func callbacks(
-        _ target: QStashTarget, _ fields: QStashFields, _ caller: String?, _ schedule: String?
+        _ target: QStashTarget, _ fields: QStashFields, _ caller: String?, _ schedule: String?, isQueued: Bool
     ) throws -> [JSONMember] {
         var told: [JSONMember] = []
         if let group = target.group { told.append(JSONMember("topicName", .string(group))) }
@@ -177,7 +191,7 @@ struct QStashMessage {
         if let schedule { told.append(JSONMember("scheduleId", .string(schedule))) }
         return try JobCallback.Occasion.allCases.compactMap { occasion in
             guard let destination = fields[occasion.control] else { return nil }
-            let url = try QStashTarget.url(destination, of: "A callback").url
+            let url = try QStashTarget.url(ofCallback: destination)
             let own = fields.callbacks[occasion] ?? QStashFields([])
             var labels = [JSONMember(QStashDoor.label, .string("message"))]
             labels.append(JSONMember(QStashDoor.labelOfURL, .string(digest(url))))
@@ -189,6 +203,8 @@ struct QStashMessage {
                 callback.append(JSONMember("timeoutIntervalForRequest", .number(JSONNumber(timeout.seconds))))
             }
             callback.append(JSONMember("labels", .object(labels)))
+            // The next message of the queue waits for it.
+            if isQueued { callback.append(JSONMember("inFlow", .bool(true))) }
             return JSONMember(occasion.rawValue, .object(callback))
         }
     }

@@ -1,4 +1,4 @@
-import FetchJobs
+package import FetchJobs
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -35,15 +35,20 @@ struct QStashScheduleRoutes: Sendable {
 
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let order = try await QStashOrder(call, to: call.parameter, through: proxies)
+        // The URLs of a group are those that it has when the times come.
+        let target =
+            switch try QStashTarget.destination(order.destination) {
+            case .url(let target): target
+            case .group(let name): QStashTarget(url: ScheduleSpec.urlOfGroups, group: name)
+            }
         let named = order.fields["schedule-id"]
         let id = try named.map { try Self.id($0, of: tenant) } ?? Schedule.ID()
         let name = named ?? id.description
         let message = try QStashMessage(
-            to: QStashTarget.url(order.destination, of: "A schedule"), order.fields, body: order.body, queue: nil,
-            caller: order.caller, schedule: name)
-        var spec = try Self.spec(order.fields, message)
+            to: target, order.fields, body: order.body, queue: nil, caller: order.caller, schedule: name)
+        var spec = try Self.spec(order.fields, message, to: target.group)
         let key = try call.requireKey()
-        try await rules.check(&spec.job, tenant, by: key)
+        try await rules.check(&spec, tenant, by: key)
         try await queues.settle([message], by: key)
         try await store(Schedule(id: id, tenant: tenant, spec: spec))
         return .json(status: .created) { $0.member("scheduleId", name) }
@@ -63,9 +68,12 @@ struct QStashScheduleRoutes: Sendable {
                 low: 0x8000_0000_0000_0000 | half(bytes.dropFirst(8).prefix(8)) >> 2))
     }
 
-    private static func spec(_ fields: QStashFields, _ message: QStashMessage) throws -> ScheduleSpec {
+    private static func spec(
+        _ fields: QStashFields, _ message: QStashMessage, to group: String?
+    ) throws -> ScheduleSpec {
         var cron = (fields["cron"] ?? "").trimmingCharacters(in: .whitespaces)
         var members = [JSONMember("job", message.template ?? .null)]
+        if let group { members.append(JSONMember("urlGroup", .string(group))) }
         let prefix = "CRON_TZ="
         if cron.hasPrefix(prefix) {
             let parts = cron.dropFirst(prefix.utf8.count).split(separator: " ", maxSplits: 1)
@@ -74,6 +82,7 @@ struct QStashScheduleRoutes: Sendable {
         }
         members.append(JSONMember("cron", .string(cron)))
         do { return try ScheduleSpec(json: .object(members)) } catch {
+            guard error.violations.contains(where: { ["/cron", "/timeZone"].contains($0.pointer) }) else { throw error }
             throw fields.refusal("cron", error.violations.first?.message ?? "is not understood")
         }
     }
@@ -153,7 +162,7 @@ struct QStashScheduleRoutes: Sendable {
             writer.member("cron", "\(prefix)\(expression)")
         }
         writer.member("createdAt", schedule.createdAt.microseconds / 1000)
-        writer.member("destination", "\(spec.request.url)")
+        writer.member("destination", schedule.spec.urlGroup ?? "\(spec.request.url)")
         writer.member("retries", QStashMessage.retries(of: spec))
         writer.member("isPaused", schedule.pausedAt != nil)
         writer.member("lastScheduleTime", schedule.lastRunAt.map { $0.microseconds / 1000 })
@@ -163,4 +172,11 @@ struct QStashScheduleRoutes: Sendable {
     }
 
     private static let notFound = Problem(.notFound, "There is no schedule of messages with this id.")
+}
+
+extension ScheduledJobs {
+    /// Makes the jobs of schedules, of which some are messages to URL groups.
+    package init(groups: any URLGroupStore) {
+        self.init(groups: groups) { QStashMessage.address(&$0, to: $1) }
+    }
 }

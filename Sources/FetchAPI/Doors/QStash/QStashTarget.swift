@@ -33,13 +33,11 @@ struct QStashTarget: Sendable {
         return .group(try name(text))
     }
 
-    /// The URL that has to be one.
-    ///
-    /// - Parameter what: What the message is that cannot go to a group.
-    static func url(_ text: String, of what: String) throws(Problem) -> QStashTarget {
+    /// The URL of a callback.
+    static func url(ofCallback text: String) throws(Problem) -> String {
         switch try destination(text) {
-        case .url(let target): return target
-        case .group: throw QStashDoor.notBuilt("\(what) to a URL group")
+        case .url(let target): return target.url
+        case .group: throw QStashDoor.notBuilt("A callback to a URL group")
         }
     }
 

@@ -13,7 +13,7 @@ extension ScheduleRoutes {
         return try await update(call, tenant) { schedule in
             let json = try JSONParser.parse(schedule.spec.openJSON).merging(patch)
             var spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
-            try await check(&spec.job, tenant, by: try call.requireKey())
+            try await check(&spec, tenant, by: try call.requireKey())
             schedule.change(to: spec, at: .now)
         }
     }
@@ -57,6 +57,9 @@ extension ScheduleRoutes {
     func start(
         _ schedule: Schedule, _ key: IdempotencyKey?, in trace: TraceContext? = nil
     ) async throws -> (id: Job.ID, job: NewJob, isReplayed: Bool) {
+        guard schedule.spec.urlGroup == nil else {
+            throw Problem(.scheduleNotRunnable, "/urlGroup makes several jobs, at the times of the schedule alone")
+        }
         var job = schedule.job(at: nil)
         do {
             // The key is for this schedule; its job may differ between two requests.

@@ -13,6 +13,7 @@ struct ScheduleRoutes: Sendable {
     let sessions: KnownSessions
     let endpoints: KnownEndpoints
     let holds: BlobPins
+    let groups: any URLGroupStore
 
     var routes: [Route] {
         [
@@ -32,13 +33,20 @@ struct ScheduleRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
         var spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
-        try await check(&spec.job, tenant, by: try call.requireKey())
+        try await check(&spec, tenant, by: try call.requireKey())
         let new = Schedule(tenant: tenant, spec: spec)
         return try await schedules.create(new, key?.idempotency(for: spec)).response(Self.created)
     }
 
     /// Refuses a job that could not be stored now, with pointers into the schedule.
-    func check(_ job: inout JobSpec, _ tenant: Tenant.ID, by owner: APIKey) async throws {
+    func check(_ spec: inout ScheduleSpec, _ tenant: Tenant.ID, by owner: APIKey) async throws {
+        if let name = spec.urlGroup, try await groups.urlGroup(name, of: tenant) == nil {
+            throw InvalidInput(pointer: "/urlGroup", message: ScheduleSpec.noURLGroup)
+        }
+        try await check(&spec.job, tenant, by: owner)
+    }
+
+    private func check(_ job: inout JobSpec, _ tenant: Tenant.ID, by owner: APIKey) async throws {
         do {
             if let id = job.session, try await sessions.session(id, of: tenant)?.spec.kind == .ephemeral {
                 throw InvalidInput(pointer: "/session", message: "is ephemeral: a schedule outlives it")

@@ -255,6 +255,8 @@ class Schedule(Model):
     """The clock that cron means."""
     interval: int | None = None
     """Seconds from one time to the next."""
+    url_group: str | None = None
+    """A job is made for each URL of this group."""
     job: JobSpec
     missed_runs: MissedRuns
     overlap: Overlap
@@ -1354,6 +1356,10 @@ class JobCallback(Model):
     """The longest pause between bytes, in seconds."""
     labels: dict[str, str] | None = None
     """Your own words about the callback."""
+    in_flow: bool | None = None
+    """The callback about the end of the job takes over its slot in its `flow`: in a flow with the order `fifo`, or
+    with a limit of jobs at once, the next job waits until the callback is final. It is for jobs with a flow. A
+    job that ends while it waits, and a flow that is paused meanwhile, pass no slot on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2852,6 +2858,7 @@ Schedule._members = (
     Member("cron", "cron", text, False),
     Member("timeZone", "time_zone", text, False),
     Member("interval", "interval", integer, False),
+    Member("urlGroup", "url_group", text, False),
     Member("job", "job", JobSpec.from_json, True),
     Member("missedRuns", "missed_runs", text, True),
     Member("overlap", "overlap", text, True),
@@ -3309,6 +3316,7 @@ JobCallback._members = (
     Member("retry", "retry", Retry.from_json, False),
     Member("timeoutIntervalForRequest", "timeout_interval_for_request", number, False),
     Member("labels", "labels", mapped(text), False),
+    Member("inFlow", "in_flow", boolean, False),
 )
 UniqueKey._members = (
     Member("key", "key", text, True),

@@ -125,6 +125,7 @@ class ScheduleSpec(TypedDict, total=False):
     cron: str
     timeZone: str
     interval: int
+    urlGroup: str
     job: Required[JobSpec]
     missedRuns: MissedRuns
     overlap: Overlap
@@ -139,6 +140,7 @@ class SchedulePatch(TypedDict, total=False):
     cron: str | None
     timeZone: str | None
     interval: int | None
+    urlGroup: str | None
     job: dict[str, Any]
     missedRuns: MissedRuns | None
     overlap: Overlap | None
@@ -641,6 +643,7 @@ class JobCallback(TypedDict, total=False):
     retry: Retry
     timeoutIntervalForRequest: float
     labels: dict[str, str]
+    inFlow: bool
 
 
 class UniqueKey(TypedDict, total=False):
