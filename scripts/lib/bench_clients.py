@@ -2,9 +2,10 @@
 
     scripts/bench-clients [--count N] [--rounds N]
 
-Each way submits the same jobs, which are never due, one after the other over one connection to a service on loopback:
-curl from a file of requests, http.client, `fetch` of Node, and the clients. The ways take turns, and the table has the
-median of the rounds: milliseconds a job by the clock, and microseconds of the processor in the process that submits.
+Each way submits jobs that do not run, one after the other over one connection to a service on loopback: curl from a
+file of requests, also as the clients of QStash and aria2 ask for the same, http.client, `fetch` of Node, and the
+clients. The ways take turns, and the table has the median of the rounds: milliseconds a job by the clock, microseconds
+of the processor in the process that submits, and what the service itself used.
 """
 import argparse
 import json
@@ -17,18 +18,35 @@ import tempfile
 import time
 
 from binaries import build
-from processes import ROOT, program, run, run_as, stop_in_order
+from processes import ROOT, cpu_seconds, program, run, run_as, stop_in_order
 from service import Service
 
 FOLDER = ROOT / "Benchmarks/Clients"
 BODY = '{"request": "https://example.com/", "runAt": "2100-01-01T00:00:00Z"}'
+JSON_TYPE = "Content-Type: application/json"
 
 
-def with_curl(folder, environment, count):
+def v1(_):
+    """The path, the header fields and the body of a request for a job."""
+    return "/v1/jobs", [JSON_TYPE], BODY
+
+
+def qstash(_):
+    return "/v2/publish/https://example.com/", [JSON_TYPE, "Upstash-Not-Before: 4102444800"], "{}"
+
+
+def aria2(key):
+    params = [f"token:{key}", ["https://example.com/"], {"pause": "true"}]
+    return "/jsonrpc", [JSON_TYPE], json.dumps({"jsonrpc": "2.0", "id": 1, "method": "aria2.addUri", "params": params})
+
+
+def with_curl(folder, environment, count, request=v1):
     """One curl for all requests; its start is in its figures."""
+    path, fields, body = request(environment["FETCHD_KEY"])
+    fields = [f"Authorization: Bearer {environment['FETCHD_KEY']}", *fields]
     part = "\n".join([
-        f'url = "{environment["FETCHD_URL"]}/v1/jobs"', f'header = "Authorization: Bearer {environment["FETCHD_KEY"]}"',
-        'header = "Content-Type: application/json"', f"data = {json.dumps(BODY)}", 'output = "/dev/null"', "silent"])
+        f'url = "{environment["FETCHD_URL"]}{path}"', *(f"header = {json.dumps(field)}" for field in fields),
+        f"data = {json.dumps(body)}", 'output = "/dev/null"', "silent", "fail"])
     requests = folder / "requests"
     requests.write_text("\nnext\n".join([part] * count), encoding="utf-8")
     began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -46,6 +64,8 @@ def ways(folder, environment, count):
 
     return {
         "curl": lambda: with_curl(folder, environment, count),
+        "curl, as QStash publishes": lambda: with_curl(folder, environment, count, qstash),
+        "curl, as aria2's addUri": lambda: with_curl(folder, environment, count, aria2),
         "Python, http.client": printed(*python, "plain"),
         "Python, `Fetchd`": printed(*python, "threads"),
         "Python, `AsyncFetchd`": printed(*python, "asyncio"),
@@ -64,11 +84,13 @@ def measure(folder, arguments):
         found = {name: [] for name in ways(folder, environment, 1)}
         for _ in range(arguments.rounds):
             for name, way in ways(folder, environment, arguments.count).items():
-                found[name].append(way())
-    print("| way | ms a job | processor, µs a job |\n| --- | ---: | ---: |")
+                before = cpu_seconds(service.process.pid)
+                own = way()
+                found[name].append((*own, cpu_seconds(service.process.pid) - before))
+    print("| way | ms a job | processor, µs a job | the service's, µs a job |\n| --- | ---: | ---: | ---: |")
     for name, rounds in found.items():
-        seconds, cpu = (statistics.median(values) / arguments.count for values in zip(*rounds, strict=True))
-        print(f"| {name} | {seconds * 1e3:.2f} | {cpu * 1e6:.0f} |")
+        seconds, cpu, served = (statistics.median(values) / arguments.count for values in zip(*rounds, strict=True))
+        print(f"| {name} | {seconds * 1e3:.2f} | {cpu * 1e6:.0f} | {served * 1e6:.0f} |")
 
 
 def main():

@@ -79,6 +79,12 @@ def test_a_batch_is_submitted_once_a_day(origin: Origin, tmp_path: pathlib.Path)
     assert first == second and re.fullmatch(r"job_\w+ succeeded 200\njob_\w+ succeeded 404\n", first)
 
 
+def test_a_program_of_qstash_gets_another_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", os.environ["EXAMPLE_PORT"])
+    output = run("drop_in_qstash.py")
+    assert re.fullmatch(r'job_\w+ {"order": ?7}\n', output), output
+
+
 def test_the_package_is_typed_and_has_one_version() -> None:
     import fetchd
 
