@@ -3,7 +3,7 @@
 CREATE TABLE webhook_endpoints (
     tenant_id bigint NOT NULL REFERENCES tenants,
     id uuid NOT NULL,
-    url text NOT NULL,
+    url text,
     events text[] NOT NULL,
     events_changed_at timestamptz NOT NULL DEFAULT now(),
     sealed_secret bytea NOT NULL,
@@ -18,6 +18,7 @@ CREATE TABLE webhook_endpoints (
     rotated_at timestamptz,
     sealed_identity bytea,
     server_trust json,
+    last_place bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT webhook_endpoints_disabled_has_a_reason CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
     CONSTRAINT webhook_endpoints_disabled_reason CHECK (disabled_reason IN ('failing', 'gone', 'requested')),
@@ -25,6 +26,7 @@ CREATE TABLE webhook_endpoints (
         CHECK ((sealed_previous_secret IS NULL) = (previous_until IS NULL))
 );
 COMMENT ON TABLE webhook_endpoints IS 'Where events are delivered';
+COMMENT ON COLUMN webhook_endpoints.url IS 'Null: nothing is sent, its client reads its events';
 COMMENT ON COLUMN webhook_endpoints.events IS 'The types of event that it takes';
 COMMENT ON COLUMN webhook_endpoints.events_changed_at IS 'Since when it takes them, for check_invariants';
 COMMENT ON COLUMN webhook_endpoints.sealed_secret IS
@@ -42,6 +44,7 @@ COMMENT ON COLUMN webhook_endpoints.rotated_at IS 'Null: the secret was never ro
 COMMENT ON COLUMN webhook_endpoints.sealed_identity IS 'The client certificate with its key; null: none';
 COMMENT ON COLUMN webhook_endpoints.server_trust IS
     'Certificate authorities of the receiver, as the API writes them; null: those of the system';
+COMMENT ON COLUMN webhook_endpoints.last_place IS 'The highest endpoint_place of its deliveries';
 
 CREATE TABLE webhook_deliveries (
     tenant_id bigint NOT NULL,
@@ -61,6 +64,7 @@ CREATE TABLE webhook_deliveries (
     group_id uuid,
     data json,
     place bigint,
+    endpoint_place bigint,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT webhook_deliveries_are_about_something
         CHECK (num_nonnulls(job_id, session_id, about_endpoint_id, group_id) >= 1),
@@ -84,6 +88,9 @@ COMMENT ON COLUMN webhook_deliveries.data IS
 COMMENT ON COLUMN webhook_deliveries.place IS
     'Its place among the events of its session; null until somebody lists them. Places are given out one reader after '
     'the other, so that what was stored since comes behind and nobody who goes on from a place misses an event';
+COMMENT ON COLUMN webhook_deliveries.endpoint_place IS
+    'Its place among the events of an endpoint without a URL, given out by one statement after the other; null: the '
+    'endpoint has a URL, or the event is not there for its readers yet';
 
 CREATE INDEX webhook_deliveries_abandoned ON webhook_deliveries (tenant_id, id) WHERE state = 'abandoned';
 COMMENT ON INDEX webhook_deliveries_abandoned IS 'deliveries.list of those that failed';
@@ -108,6 +115,10 @@ COMMENT ON INDEX webhook_deliveries_of_endpoint IS 'deliveries.list of an endpoi
 
 CREATE INDEX webhook_deliveries_of_job ON webhook_deliveries (tenant_id, job_id, id) WHERE job_id IS NOT NULL;
 COMMENT ON INDEX webhook_deliveries_of_job IS 'deliveries.list of a job, jobs.redrive';
+
+CREATE INDEX webhook_deliveries_polled ON webhook_deliveries (tenant_id, endpoint_id, endpoint_place)
+    WHERE endpoint_place IS NOT NULL;
+COMMENT ON INDEX webhook_deliveries_polled IS 'events.list of an endpoint';
 
 CREATE INDEX webhook_deliveries_run ON webhook_deliveries (tenant_id, job_id, id)
     WHERE state = 'pending' AND data IS NOT NULL;

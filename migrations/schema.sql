@@ -2276,6 +2276,7 @@ CREATE TABLE public.webhook_deliveries (
     group_id uuid,
     data json,
     place bigint,
+    endpoint_place bigint,
     CONSTRAINT webhook_deliveries_are_about_something CHECK ((num_nonnulls(job_id, session_id, about_endpoint_id, group_id) >= 1)),
     CONSTRAINT webhook_deliveries_state CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'abandoned'::text])))
 )
@@ -2305,10 +2306,12 @@ COMMENT ON COLUMN public.webhook_deliveries.data IS 'What the event says, writte
 
 COMMENT ON COLUMN public.webhook_deliveries.place IS 'Its place among the events of its session; null until somebody lists them. Places are given out one reader after the other, so that what was stored since comes behind and nobody who goes on from a place misses an event';
 
+COMMENT ON COLUMN public.webhook_deliveries.endpoint_place IS 'Its place among the events of an endpoint without a URL, given out by one statement after the other; null: the endpoint has a URL, or the event is not there for its readers yet';
+
 CREATE TABLE public.webhook_endpoints (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
-    url text NOT NULL,
+    url text,
     events text[] NOT NULL,
     events_changed_at timestamp with time zone DEFAULT now() NOT NULL,
     sealed_secret bytea NOT NULL,
@@ -2323,12 +2326,15 @@ CREATE TABLE public.webhook_endpoints (
     rotated_at timestamp with time zone,
     sealed_identity bytea,
     server_trust json,
+    last_place bigint DEFAULT 0 NOT NULL,
     CONSTRAINT webhook_endpoints_disabled_has_a_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT webhook_endpoints_disabled_reason CHECK ((disabled_reason = ANY (ARRAY['failing'::text, 'gone'::text, 'requested'::text]))),
     CONSTRAINT webhook_endpoints_previous_secret_ends CHECK (((sealed_previous_secret IS NULL) = (previous_until IS NULL)))
 );
 
 COMMENT ON TABLE public.webhook_endpoints IS 'Where events are delivered';
+
+COMMENT ON COLUMN public.webhook_endpoints.url IS 'Null: nothing is sent, its client reads its events';
 
 COMMENT ON COLUMN public.webhook_endpoints.events IS 'The types of event that it takes';
 
@@ -2355,6 +2361,8 @@ COMMENT ON COLUMN public.webhook_endpoints.rotated_at IS 'Null: the secret was n
 COMMENT ON COLUMN public.webhook_endpoints.sealed_identity IS 'The client certificate with its key; null: none';
 
 COMMENT ON COLUMN public.webhook_endpoints.server_trust IS 'Certificate authorities of the receiver, as the API writes them; null: those of the system';
+
+COMMENT ON COLUMN public.webhook_endpoints.last_place IS 'The highest endpoint_place of its deliveries';
 
 ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_default DEFAULT;
 
@@ -2831,6 +2839,10 @@ COMMENT ON INDEX public.webhook_deliveries_of_endpoint IS 'deliveries.list of an
 CREATE INDEX webhook_deliveries_of_job ON public.webhook_deliveries USING btree (tenant_id, job_id, id) WHERE (job_id IS NOT NULL);
 
 COMMENT ON INDEX public.webhook_deliveries_of_job IS 'deliveries.list of a job, jobs.redrive';
+
+CREATE INDEX webhook_deliveries_polled ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, endpoint_place) WHERE (endpoint_place IS NOT NULL);
+
+COMMENT ON INDEX public.webhook_deliveries_polled IS 'events.list of an endpoint';
 
 CREATE INDEX webhook_deliveries_run ON public.webhook_deliveries USING btree (tenant_id, job_id, id) WHERE ((state = 'pending'::text) AND (data IS NOT NULL));
 

@@ -371,11 +371,11 @@ package struct Server: Service {
                 cookies: ports.cookies, cache: ports.cache, credentials: ports.credentials, answers: ports.answers,
                 known: credentials, sessions: sessions
             ).routes + AnswerRoutes(answers: ports.answers, sessions: sessions).routes
-            + SessionEventsRoute(
+            + StoredEventsRoute(
                 sessions: ports.sessions, webhooks: ports.webhooks,
                 contents: EventContents(jobs: ports.jobs, sessions: ports.sessions, groups: ports.groups) {
                     id, tenant throws(StoreError) in try await ports.webhooks.endpoint(id, of: tenant)
-                }
+                }, authenticator: authenticator, streams: events.streams
             ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes

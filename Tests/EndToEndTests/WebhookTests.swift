@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
@@ -41,6 +42,58 @@ import Testing
             #expect(try await told("bytes", limit)?["base64"] as? String == "AP8H")
             #expect(try await told("long", limit) == nil)
             #expect(try await told("text") == nil)
+        }
+    }
+
+    @Test func `an endpoint that is polled has its events read in a stream, from where a client was, with a valid key`()
+        async throws
+    {
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"polled": true, "events": ["job.started", "job.finished"]}"#)
+            let endpoint = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            let path = "/v1/webhooks/endpoints/\(endpoint)/events"
+            func fetch() async throws {
+                _ = try await service.fetch(origin.url("/a"), more: #", "webhook": {"endpoint": "\#(endpoint)"}"#)
+            }
+            /// The ids and names of events until there are so many.
+            func read(_ count: Int, after last: String? = nil) async throws -> [[String]] {
+                var fields: HTTPFields = [.accept: "text/event-stream"]
+                fields[HTTPField.Name("Last-Event-ID")!] = last
+                let (body, response) = try await service.stream(path, headers: fields)
+                #expect(response.headerFields[.contentType] == "text/event-stream")
+                var text = ""
+                for try await chunk in body {
+                    text += String(decoding: chunk, as: UTF8.self)
+                    if text.matches(of: /\n\n/).count >= count { break }
+                }
+                return text.split(separator: "\n\n").filter { $0.hasPrefix("id: ") }.map { event in
+                    event.split(separator: "\n").prefix(2).map { String($0.split(separator: ": ")[1]) }
+                }
+            }
+            try await fetch()
+            let first = try await read(2)
+            #expect(first.map { $0[1] } == ["job.started", "job.finished"])
+            try await fetch()
+            let second = try await read(2, after: first[1][0])
+            #expect(second.map { $0[1] } == ["job.started", "job.finished"])
+            let list = try await service.request(.get, path)
+            let data = member(list.json, "data", as: [[String: Any]].self) ?? []
+            #expect(data.compactMap { member($0, "id", as: String.self) } == (first + second).map { $0[0] })
+            #expect(member(data.last ?? [:], "data", "job", "state") == "succeeded", "\(list.text)")
+            // A key that is revoked reads no further.
+            let key = try await service.request(
+                .post, "/v1/keys", body: #"{"name": "reader", "scopes": ["webhooks"]}"#)
+            let text = try #require(member(key.json, "token", as: String.self), "\(key.text)")
+            let id = try #require(member(key.json, "id", as: String.self))
+            let (body, _) = try await service.speaking(with: text).stream(path, headers: [.accept: "text/event-stream"])
+            var isRevoked = false
+            for try await _ in body where !isRevoked {
+                isRevoked = true
+                #expect(try await service.request(.delete, "/v1/keys/\(id)").status == 204)
+            }
+            #expect(isRevoked)
         }
     }
 

@@ -91,12 +91,18 @@ package final class MemoryWebhookStore: WebhookStore {
 
     /// The events of a session itself; events of its jobs do not name it here.
     package func events(
-        of session: TenantSession.ID,
+        of source: EventSource,
         _ tenant: Tenant.ID,
         page: DeliveryPage
     ) async throws(StoreError) -> [WebhookDelivery]? {
-        let all = state.withLock { $0.deliveries.map(\.delivery) }
-            .filter { $0.tenant == tenant && $0.subject == .session(session) }
+        let all = state.withLock { $0.deliveries }
+            .filter { stored in
+                switch source {
+                case .session(let id): stored.delivery.subject == .session(id)
+                case .endpoint(let id): stored.delivery.endpoint == id && stored.state == .delivered
+                }
+            }
+            .map(\.delivery).filter { $0.tenant == tenant }
         guard let after = page.after else { return Array(all.prefix(page.limit)) }
         guard let index = all.firstIndex(where: { $0.id == after }) else { return nil }
         return Array(all[(index + 1)...].prefix(page.limit))

@@ -85,7 +85,7 @@ extension ScheduleSpec {
         if labels.count > JobSpec.maximumLabels {
             check.refuse("/labels", "has more than \(JobSpec.maximumLabels) labels")
         }
-        if urlGroup != nil { checkURLGroup(job, check) }
+        if urlGroup != nil { Self.checkForGroup(job, missedRuns, overlap, check) }
         try check.finish()
         guard let recurrence, let job else { throw InvalidInput(pointer: "", message: "is not a schedule") }
         self.recurrence = recurrence
@@ -93,15 +93,17 @@ extension ScheduleSpec {
     }
 
     /// Whether many jobs can be made at once.
-    private func checkURLGroup(_ job: JobSpec?, _ check: InputCheck) {
+    private static func checkForGroup(
+        _ job: JobSpec?, _ missedRuns: MissedRuns, _ overlap: Overlap, _ check: InputCheck
+    ) {
         if missedRuns == .runAll { check.refuse("/missedRuns", "cannot be runAll beside urlGroup") }
         if overlap == .skip { check.refuse("/overlap", "cannot be skip beside urlGroup: there is no single last job") }
         guard let job else { return }
-        if "\(job.request.url)" != Self.urlOfGroups {
-            check.refuse("/job/request/url", "must be \(Self.urlOfGroups) beside urlGroup, whose URLs take its place")
+        if "\(job.request.url)" != urlOfGroups {
+            check.refuse("/job/request/url", "must be \(urlOfGroups) beside urlGroup, whose URLs take its place")
         }
-        if job.json.count > Self.maximumTemplateOfGroups {
-            check.refuse("/job", "has more than \(Self.maximumTemplateOfGroups) bytes, too many beside urlGroup")
+        if job.json.count > maximumTemplateOfGroups {
+            check.refuse("/job", "has more than \(maximumTemplateOfGroups) bytes, too many beside urlGroup")
         }
     }
 

@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// A target for a tenant's events: its URL, its events, and the secret that signs them.
+/// A target for a tenant's events: its URL, its events, and the secret that signs them; or events that a client reads.
 package struct WebhookEndpoint: Sendable, MessageReceiver {
     package enum Kind: IdentifierKind {
         package static let prefix = "whe"
@@ -44,7 +44,8 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
 
     package let id: ID
     package let tenant: Tenant.ID
-    package var url: URLRecord
+    /// Where messages are sent; nil when none are: the endpoint is polled.
+    package var url: URLRecord?
     package var events: [WebhookEvent]
     package var secret: WebhookSecret
     /// The authorities that are trusted for the receiver; empty for those of the system.
@@ -64,7 +65,7 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
     package init(
         id: ID = ID(),
         tenant: Tenant.ID,
-        url: URLRecord,
+        url: URLRecord?,
         events: [WebhookEvent],
         secret: WebhookSecret = WebhookSecret(),
         createdAt: Timestamp = .now
@@ -77,11 +78,19 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
         self.createdAt = createdAt
     }
 
-    /// Its URL as lists show it: without the query, which may hold secrets.
-    package var shownURL: String { String(url.description.prefix { $0 != "?" }) }
+    /// Its URL as lists show it: without the query, which may hold secrets; nil for none.
+    package var shownURL: String? { url.map { String($0.description.prefix { $0 != "?" }) } }
 
     /// Refuses a certificate that would never be shown.
     package func check() throws(InvalidInput) {
+        guard let url else {
+            for (name, isThere) in [
+                ("clientCertificate", clientIdentity != nil), ("serverTrust", serverTrust != .init()),
+            ] where isThere {
+                throw InvalidInput(pointer: "/\(name)", message: "is for endpoints with a url")
+            }
+            return
+        }
         guard clientIdentity != nil, url.scheme != "https" else { return }
         throw InvalidInput(pointer: "/clientCertificate", message: "is for https URLs: others cannot ask for it")
     }
@@ -89,7 +98,8 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
     /// Writes the endpoint without its secrets.
     package func write(_ writer: inout JSONWriter) {
         writer.member("id", id.description)
-        writer.member("url", url.description)
+        writer.member("url", url?.description)
+        writer.member("polled", url == nil)
         writer.member("events", array: { writer in events.forEach { writer.value($0.rawValue) } })
         if serverTrust != .init() { writer.member("serverTrust", object: serverTrust.write) }
         if let clientIdentity {

@@ -4,7 +4,8 @@ package import FetchEngine
 ///
 /// The caller asks the guard whether the address may be reached at all (SEC-35).
 package struct WebhookEndpointSpec: Sendable {
-    package let url: URLRecord
+    /// Where messages are sent; nil for an endpoint that is polled.
+    package let url: URLRecord?
     package let events: [WebhookEvent]
     package let serverTrust: Configuration.ServerTrust
     package let clientIdentity: ClientIdentity?
@@ -15,14 +16,18 @@ package struct WebhookEndpointSpec: Sendable {
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
         let reader = JSONReader(json, check: check)
-        let object = reader.object(of: ["url", "events", "serverTrust", "clientCertificate"])
-        let url = object?.required("url").flatMap { $0.webhookURL() }
+        let object = reader.object(of: ["url", "polled", "events", "serverTrust", "clientCertificate"])
+        let isPolled = object?["polled"]?.bool() ?? false
+        if isPolled {
+            object?["url"]?.refuse("cannot be beside polled: nothing is sent")
+            url = nil
+        } else {
+            url = object?.required("url").flatMap { $0.webhookURL() }
+        }
         let events = object?["events"]?.webhookEvents()
         serverTrust = object?["serverTrust"].map { Configuration.ServerTrust(reader: $0) } ?? .init()
         clientIdentity = object?["clientCertificate"].flatMap { ClientIdentity(reader: $0) }
         try check.finish()
-        guard let url else { throw InvalidInput(pointer: "/url", message: "is required") }
-        self.url = url
         self.events = events ?? WebhookEvent.ends
     }
 

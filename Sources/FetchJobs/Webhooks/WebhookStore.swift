@@ -21,12 +21,13 @@ package protocol WebhookStore: Sendable {
         page: DeliveryPage
     ) async throws(StoreError) -> [StoredDelivery]
 
-    /// The events of a session and its jobs, the earliest first; later events always follow earlier ones.
+    /// The events of a session and its jobs, or of an endpoint that is polled, the earliest first; later events always
+    /// follow earlier ones.
     ///
     /// - Parameter page: Where to begin; from the start when that is nil.
-    /// - Returns: nil when the page begins after an event that the session does not have.
+    /// - Returns: nil when the page begins after an event that is not there.
     func events(
-        of session: TenantSession.ID,
+        of source: EventSource,
         _ tenant: Tenant.ID,
         page: DeliveryPage
     ) async throws(StoreError) -> [WebhookDelivery]?
@@ -50,6 +51,12 @@ package protocol WebhookStore: Sendable {
     ) async throws(StoreError) -> Int
 }
 
+/// Whose events are read one after the other.
+package enum EventSource: Sendable, Hashable {
+    case session(TenantSession.ID)
+    case endpoint(WebhookEndpoint.ID)
+}
+
 /// The queue that the courier takes deliveries from.
 package protocol DeliveryQueue: Sendable {
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
@@ -71,6 +78,8 @@ package protocol DeliveryQueue: Sendable {
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
 
     /// Stores the result of a claimed delivery, and its attempt if there was one, unless it was claimed again since.
+    ///
+    /// What is delivered without an attempt is there for the readers of its endpoint, which has no URL.
     ///
     /// Disables an endpoint that has accepted nothing for too long, or has answered 410.
     ///

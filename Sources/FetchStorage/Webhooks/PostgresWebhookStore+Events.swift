@@ -1,25 +1,32 @@
 package import FetchJobs
 import Postgres
 
-// The events of sessions in an order that never changes: each has a place from when it is asked for first.
+// Events in an order that never changes. Those of a session have places from when they are asked for first, those of an
+// endpoint without a URL from when they are there for its readers.
 extension PostgresWebhookStore {
     private static let maximumPlaced = 5000
 
     package func events(
-        of session: TenantSession.ID,
+        of source: EventSource,
         _ tenant: Tenant.ID,
         page: DeliveryPage
     ) async throws(StoreError) -> [WebhookDelivery]? {
         try await StoreError.wrap {
-            while try await place(session, tenant) == Self.maximumPlaced {}
+            let (place, isOfSource): (Query, Query)
+            switch source {
+            case .session(let id):
+                while try await self.place(id, tenant) == Self.maximumPlaced {}
+                (place, isOfSource) = ("d.place", "d.session_id = \(id)")
+            case .endpoint(let id): (place, isOfSource) = ("d.endpoint_place", "d.endpoint_id = \(id)")
+            }
             var start: Int64 = 0
             if let after = page.after {
                 let rows = try await client.of(tenant).query(
                     """
                     -- events.find
-                    SELECT place
-                    FROM webhook_deliveries
-                    WHERE tenant_id = \(tenant) AND id = \(after) AND session_id = \(session)
+                    SELECT \(place)
+                    FROM webhook_deliveries d
+                    WHERE d.tenant_id = \(tenant) AND d.id = \(after) AND \(isOfSource)
                     """
                 )
                 guard let row = rows.first else { return nil }
@@ -32,8 +39,8 @@ extension PostgresWebhookStore {
                 -- events.list
                 SELECT \(Self.deliveryColumns), d.data
                 FROM webhook_deliveries d
-                WHERE d.tenant_id = \(tenant) AND d.session_id = \(session) AND d.place > \(start)
-                ORDER BY d.place
+                WHERE d.tenant_id = \(tenant) AND \(isOfSource) AND \(place) > \(start)
+                ORDER BY \(place)
                 LIMIT \(page.limit)
                 """
             )

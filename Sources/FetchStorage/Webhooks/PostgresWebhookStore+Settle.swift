@@ -16,6 +16,9 @@ struct DeliverySettlement: Sendable {
         }
     }
 
+    /// There for readers of an endpoint that has no URL.
+    fileprivate var isPolled: Bool { verdict == .delivered && attempt == nil }
+
     fileprivate var wait: Duration { if case .again(let wait) = verdict { wait } else { .zero } }
 
     fileprivate var status: Int16? { attempt?.answer.map { Int16(clamping: $0.status) } }
@@ -44,6 +47,7 @@ extension PostgresWebhookStore {
     ///
     /// - Returns: For each, whether its endpoint was disabled.
     static func settle(_ settlements: [DeliverySettlement], client: Client) async throws -> [Bool] {
+        let hasPolled = settlements.contains(where: \.isPolled)
         let rows = try await client.query(
             """
             -- deliveries.settle
@@ -65,14 +69,16 @@ extension PostgresWebhookStore {
                     \(settlements.map(\.attempt?.answer?.headers)),
                     \(settlements.map(\.attempt?.answer?.body)),
                     \(settlements.map { $0.attempt?.answer?.isCut ?? false }),
-                    \(settlements.map(\.attempt?.errorName))
+                    \(settlements.map(\.attempt?.errorName)),
+                    \(settlements.map(\.isPolled))
                 ) AS input (
                     tenant_id, id, endpoint_id, number, state, is_unsent, wait, started_at, duration, url, request_headers,
-                    status, response_headers, body, body_is_cut, error_name
+                    status, response_headers, body, body_is_cut, error_name, is_polled
                 )
-            ), settled AS (
+            )\(hasPolled ? Self.places : ""), settled AS (
                 UPDATE webhook_deliveries d
                 SET state = i.state, next_attempt_at = now() + i.wait,
+                    endpoint_place = \(hasPolled ? Self.place : "d.endpoint_place"),
                     last_status = CASE WHEN i.is_unsent THEN d.last_status ELSE i.status END,
                     attempts = CASE WHEN i.is_unsent THEN d.attempts - 1 ELSE d.attempts END,
                     last_attempt_at = CASE WHEN i.is_unsent AND d.attempts = 1 THEN NULL ELSE d.last_attempt_at END
@@ -134,6 +140,46 @@ extension PostgresWebhookStore {
         let disabled = Set(try rows.map { try $0.decode(WebhookEndpoint.ID.self, at: 0) })
         return settlements.map { disabled.contains($0.delivery.endpoint) }
     }
+
+    /// Places for what is polled, behind those that there are: who writes some to an endpoint has its row, so that places
+    /// are committed in their order, and who reads on from one misses none.
+    private static let places: Query = """
+        , polled AS MATERIALIZED (
+            SELECT i.tenant_id, i.id, i.endpoint_id, row_number() OVER (
+                PARTITION BY i.tenant_id, i.endpoint_id ORDER BY d.created_at, d.id
+            ) AS number
+            FROM input i
+            JOIN webhook_deliveries d ON d.tenant_id = i.tenant_id AND d.id = i.id
+            WHERE i.is_polled
+        ), last_place AS MATERIALIZED (
+            SELECT e.tenant_id, e.id, e.last_place
+            FROM webhook_endpoints e
+            JOIN (SELECT DISTINCT tenant_id, endpoint_id FROM polled) AS p
+                ON p.tenant_id = e.tenant_id AND p.endpoint_id = e.id
+            -- In one order, so that two of these cannot wait for each other.
+            ORDER BY e.tenant_id, e.id
+            FOR NO KEY UPDATE OF e
+        ), placed AS (
+            UPDATE webhook_endpoints e
+            SET last_place = l.last_place + (
+                SELECT count(*) FROM polled p WHERE p.tenant_id = l.tenant_id AND p.endpoint_id = l.id
+            )
+            FROM last_place l
+            WHERE e.tenant_id = l.tenant_id AND e.id = l.id
+        )
+        """
+
+    private static let place: Query = """
+        CASE
+            WHEN i.is_polled THEN (
+                SELECT l.last_place + p.number
+                FROM polled p
+                JOIN last_place l ON l.tenant_id = p.tenant_id AND l.id = p.endpoint_id
+                WHERE p.tenant_id = i.tenant_id AND p.id = i.id
+            )
+            ELSE d.endpoint_place
+        END
+        """
 
     package func abandonDeliveries(
         to endpoint: WebhookEndpoint.ID,

@@ -47,7 +47,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
                         tenant_id, id, url, events, sealed_secret, created_at, sealed_identity, server_trust
                     )
                     VALUES (
-                        \(endpoint.tenant), \(endpoint.id), \(endpoint.url.description), \(endpoint.events), \(sealed),
+                        \(endpoint.tenant), \(endpoint.id), \(endpoint.url?.description), \(endpoint.events), \(sealed),
                         \(endpoint.createdAt), \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
                     )
                     RETURNING id
@@ -130,7 +130,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
                 -- endpoints.update
                 WITH changed AS (
                 UPDATE webhook_endpoints
-                SET url = \(endpoint.url.description), events = \(endpoint.events),
+                SET url = \(endpoint.url?.description), events = \(endpoint.events),
                     events_changed_at = CASE WHEN events = \(endpoint.events) THEN events_changed_at ELSE now() END,
                     sealed_secret = \(try ring.seal(endpoint.secret.bytes, for: .secret(of: id, tenant: tenant))),
                     sealed_previous_secret = \(previous), previous_until = \(endpoint.previousSecret?.until),
@@ -193,7 +193,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         var endpoint = WebhookEndpoint(
             id: id,
             tenant: tenant,
-            url: try URLRecord(try row.decode(String.self, at: start + 1)),
+            url: try row.decode(String?.self, at: start + 1).map { try URLRecord($0) },
             events: try row.decode(at: start + 2),
             secret: WebhookSecret(bytes: secret),
             createdAt: try row.decode(at: start + 4)

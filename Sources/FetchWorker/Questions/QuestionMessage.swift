@@ -29,19 +29,20 @@ struct QuestionMessage: Sendable {
     /// Sends the question, signed; its id is the message's, the same each time it is sent.
     ///
     /// - Parameters:
+    ///   - url: That of the endpoint.
     ///   - session: Loads messages alone.
     ///   - reach: Where they may be sent; nil for where the session lets them.
     ///   - connections: How many there may be to one endpoint.
     ///   - now: The time that it is signed with.
     func send(
-        in session: Session, reach: MessageReach?, connections: Int, at now: Timestamp
+        to url: URLRecord, in session: Session, reach: MessageReach?, connections: Int, at now: Timestamp
     ) async -> Verdict {
         let body = JSONWriter.object { writer in
             writer.member("type", WebhookEvent.jobQuestion.rawValue)
             writer.member("timestamp", question.askedAt.description)
             writer.member("data", object: question.write)
         }
-        var request = Request(url: endpoint.url, method: .post, body: .bytes(body))
+        var request = Request(url: url, method: .post, body: .bytes(body))
         request.headerFields = WebhookMessage(id: question.id.description, body: body)
             .headers(signedWith: endpoint.secrets(at: now), at: now.seconds, in: trace)
         var configuration = session.configuration

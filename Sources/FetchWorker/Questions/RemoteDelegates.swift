@@ -461,10 +461,12 @@ package final class RemoteDelegates: Service {
         guard message.isParked || open.isOpen(message.question.id) else { return .over }
         do throws(StoreError) {
             let endpoint = try await endpoints.endpoint(message.key)
-            guard let endpoint, endpoint.disabling == nil else { return .gone }
+            guard let endpoint, endpoint.disabling == nil, let url = endpoint.url else { return .gone }
             return .replied(
                 await QuestionMessage(question: message.question, endpoint: endpoint, trace: message.trace)
-                    .send(in: session, reach: reach, connections: Self.slotsPerEndpoint, at: intake.clock.date))
+                    .send(
+                        to: url, in: session, reach: reach, connections: Self.slotsPerEndpoint,
+                        at: intake.clock.date))
         } catch {
             logger.warning(
                 "an endpoint is not known",

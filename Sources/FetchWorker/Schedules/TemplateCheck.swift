@@ -28,9 +28,9 @@ package struct TemplateCheck: Sendable {
             return "/job/webhook/endpoint is not an endpoint of yours"
         }
         if let endpoint = job.spec.configuration.delegate.endpoint,
-            try await endpoints.endpoint(endpoint, of: job.tenant) == nil
+            try await endpoints.endpoint(endpoint, of: job.tenant)?.url == nil
         {
-            return "/job/configuration/delegate/endpoint is not an endpoint of yours"
+            return "/job/configuration/delegate/endpoint is not an endpoint of yours that has a url"
         }
         for (credential, pointer) in job.spec.configuration.credentials {
             guard case .stored(let id) = credential else { continue }

@@ -26,8 +26,8 @@ struct DeliveryTrace {
             "webhook \(delivery.event.rawValue)", .client, context, parent: parent, from: attempt.startedAt,
             to: attempt.startedAt.advanced(by: attempt.duration))
         span.set("http.request.method", "POST")
-        span.set("server.address", endpoint.url.host)
-        span.set("server.port", endpoint.url.effectivePort)
+        span.set("server.address", endpoint.url?.host)
+        span.set("server.port", endpoint.url?.effectivePort)
         span.set("http.response.status_code", attempt.answer?.status)
         if attempt.number > 1 { span.set("http.request.resend_count", attempt.number - 1) }
         span.set("fetchd.delivery.id", delivery.id.description)

@@ -221,9 +221,16 @@ package final class WebhookCourier: Service, Notifiable {
             _ = try await queue.settle(delivery, .abandoned, nil)
             return
         }
+        guard let url = endpoint.url else {
+            // Its client reads it.
+            unsent = goOn(behind: delivery, isTaken: true)
+            _ = try await queue.settle(delivery, .delivered, nil)
+            attempts.delivered.add()
+            return
+        }
         let message = WebhookMessage(delivery, data: data)
         let trace = DeliveryTrace(of: delivery, tracer)
-        let attempt = await send(message, to: endpoint, as: delivery.attempts + 1, in: trace?.context)
+        let attempt = await send(message, to: endpoint, at: url, as: delivery.attempts + 1, in: trace?.context)
         // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried again.
         if Task.isCancelled { return }
         if let tracer, let trace { tracer.record(trace.span(of: attempt, to: endpoint, delivery)) }
@@ -244,7 +251,7 @@ package final class WebhookCourier: Service, Notifiable {
         count(attempt, verdict)
         var metadata: Logger.Metadata = [
             "delivery.id": "\(delivery.id)", "endpoint.id": "\(endpoint.id)", "tenant.id": "\(delivery.tenant)",
-            "event.subject": "\(delivery.subject)", "url.host": "\(endpoint.url.host ?? "-")",
+            "event.subject": "\(delivery.subject)", "url.host": "\(endpoint.url?.host ?? "-")",
             "http.status": "\(attempt.answer.map { String($0.status) } ?? "-")", "delivery.verdict": "\(verdict)",
             "load.code": "\(attempt.errorName ?? "-")",
         ]
@@ -269,11 +276,12 @@ package final class WebhookCourier: Service, Notifiable {
     private func send(
         _ message: WebhookMessage,
         to endpoint: WebhookEndpoint,
+        at url: URLRecord,
         as number: Int,
         in trace: TraceContext?
     ) async -> DeliveryAttempt {
         let start = clock.date
-        var request = Request(url: endpoint.url, method: .post, body: .bytes(message.body))
+        var request = Request(url: url, method: .post, body: .bytes(message.body))
         request.headerFields = message.headers(
             signedWith: endpoint.secrets(at: start), at: start.seconds, in: trace)
         let headers = request.headerFields
@@ -282,7 +290,7 @@ package final class WebhookCourier: Service, Notifiable {
             number: number,
             startedAt: start,
             duration: .microseconds(clock.date.microseconds - start.microseconds),
-            url: endpoint.url.description,
+            url: url.description,
             requestHeaders: .array { $0.headers(headers) },
             result: result
         )

@@ -54,8 +54,11 @@ import Yams
         Body(schema: "HostLimits") { try SharedLimits(json: $0, of: .host) },
         Body(schema: "FlowLimits") { try SharedLimits(json: $0, of: .flow) },
         Body(schema: "WebhookEndpointSpec") { json in
-            let spec = try WebhookEndpointSpec(json: json)
-            return ["\(spec.url)", "\(spec.events)", "\(String(describing: spec.clientIdentity))"]
+            // What is not polled has a URL.
+            let url = JSONMember("url", .string("https://a.example/"))
+            let spec = try WebhookEndpointSpec(
+                json: json.member("polled") == .bool(true) ? json : json.merging(.object([url])))
+            return [spec.url?.description ?? "polled", "\(spec.events)", "\(String(describing: spec.clientIdentity))"]
         },
         Body(schema: "SecretRotation") { try SecretRotation(json: $0) },
     ]

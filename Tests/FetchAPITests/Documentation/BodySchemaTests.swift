@@ -37,6 +37,8 @@ import Yams
         #"/protectionSpace/authenticationMethod: "clientCertificate" is refused"#,
         #"/protectionSpace/authenticationMethod: "awsSigV4" is refused"#,
         #"/onFailure: "block" is refused"#,
+        "/callbacks/attempt/inFlow: true is refused",
+        "/callbacks/failure/inFlow: true is refused",
         // A schedule's job can neither be suspended nor be background, and has no time of its own.
         "/job/delay: 0 is refused",
         "/job/delay: 31536000 is refused",

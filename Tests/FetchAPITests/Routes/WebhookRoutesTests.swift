@@ -35,6 +35,38 @@ import Testing
         }
     }
 
+    @Test func `an endpoint that is polled has no URL, gets none, and is asked nothing`() async throws {
+        try await TestServer().test { call async throws in
+            let made = try await call(.post, path, body: #"{"polled": true}"#)
+            let place = try #require(made.headers[.location])
+            #expect(made.json?["polled"]?.bool == true && made.json?["url"] == nil)
+            #expect(try await call(.get, "\(place)/events").json?["data"]?.count == 0)
+            for (body, pointer) in [
+                (#"{"url": "https://hooks.example/x"}"#, "/url"),
+                (#"{"serverTrust": {"policy": "insecure"}}"#, "/serverTrust/policy"),
+            ] {
+                let refused = try await call(.patch, place, body: body)
+                #expect(refused.json?["errors"]?[0]?["pointer"]?.string == pointer, "\(refused.text)")
+            }
+            let both = try await call(.post, path, body: #"{"polled": true, "url": "https://hooks.example/x"}"#)
+            #expect(both.json?["errors"]?[0]?["pointer"]?.string == "/url")
+            let neither = try await call(.post, path, body: #"{"polled": false}"#)
+            #expect(neither.json?["errors"]?[0]?["pointer"]?.string == "/url")
+            // Nothing asks it.
+            let id = try #require(made.json?["id"]?.string)
+            let delegate = #"{"via": "webhook", "endpoint": "\#(id)", "questions": ["willPerformHTTPRedirection"]}"#
+            let asking = try await call(
+                .post, "/v1/jobs",
+                body: #"{"request": "https://a.example/", "configuration": {"delegate": \#(delegate)}}"#)
+            #expect(asking.json?["errors"]?[0]?["pointer"]?.string == "/configuration/delegate/endpoint")
+            let (sent, _) = try await self.made(call)
+            let none = try await call(.get, "\(sent)/events")
+            #expect(none.problem == .notFound && none.text.contains("only polled ones"), "\(none.text)")
+            let stream: HTTPFields = [.accept: "text/event-stream", .lastEventID: "evt_x"]
+            #expect(try await call(.get, "\(place)/events", headers: stream).problem == .invalidParameter)
+        }
+    }
+
     // Proves: SEC-35.
     @Test(arguments: [
         (#"{"url":"http://127.0.0.1/"}"#, "/url"), (#"{"url":"https://u:p@hooks.example/"}"#, "/url"),

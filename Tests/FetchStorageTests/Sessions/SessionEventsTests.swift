@@ -24,7 +24,7 @@ import Testing
         _ session: TenantSession.ID, _ fixture: StoreFixture, limit: Int = 100, after: WebhookDelivery.ID? = nil
     ) async throws -> [Int]? {
         let found = try await fixture.webhooks().events(
-            of: session, fixture.tenant, page: DeliveryPage(limit: limit, after: after))
+            of: .session(session), fixture.tenant, page: DeliveryPage(limit: limit, after: after))
         return found?.map { Int((Timestamp.now.microseconds - $0.createdAt.microseconds) / 3_600_000_000) }
     }
 
@@ -37,12 +37,12 @@ import Testing
             try await add([1, 5], to: session, fixture)
             #expect(try await ages(session, fixture) == [4, 3, 2, 5, 1])
             let events = try await fixture.webhooks().events(
-                of: session, fixture.tenant, page: DeliveryPage(limit: 2))
+                of: .session(session), fixture.tenant, page: DeliveryPage(limit: 2))
             #expect(try await ages(session, fixture, limit: 2, after: events?.last?.id) == [2, 5])
             #expect(try await ages(other, fixture, after: events?.last?.id) == nil)
             let page = DeliveryPage(limit: 2)
             let stranger = Tenant.ID(rawValue: 2)
-            #expect(try await fixture.webhooks().events(of: session, stranger, page: page)?.isEmpty == true)
+            #expect(try await fixture.webhooks().events(of: .session(session), stranger, page: page)?.isEmpty == true)
         }
     }
 

@@ -230,6 +230,33 @@ import Testing
         }
     }
 
+    @Test func `who reads on while two nodes deliver to a polled endpoint misses nothing, and gets nothing twice`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            let store = try fixture.webhooks()
+            let endpoint = WebhookEndpoint(tenant: fixture.tenant, url: nil, events: WebhookEvent.allCases)
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(200, to: endpoint)
+            let claimed = try await store.claimDeliveries(.init(slots: 1000, slotsPerEndpoint: 200))
+            try #require(claimed.count == 200)
+            let nodes = [store, try fixture.webhooks()]
+            var read: [WebhookDelivery.ID] = []
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (number, delivery) in claimed.shuffled().enumerated() {
+                    group.addTask { _ = try await nodes[number % 2].settle(delivery, .delivered, nil) }
+                }
+                while read.count < claimed.count {
+                    let page = DeliveryPage(limit: 7, after: read.last)
+                    let next = try await store.events(of: .endpoint(endpoint.id), fixture.tenant, page: page)
+                    read += try #require(next).map(\.id)
+                }
+                try await group.waitForAll()
+            }
+            #expect(Set(read) == Set(claimed.map(\.id)) && read.count == claimed.count)
+        }
+    }
+
     @Test func `a replay sends the same message on a new schedule, unless its endpoint is disabled`() async throws {
         try await StoreFixture.with { fixture in
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())

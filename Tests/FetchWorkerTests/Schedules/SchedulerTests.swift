@@ -138,10 +138,11 @@ import Testing
             clock.advance(by: try wait(until: try await stored(schedule).nextRunAt))
             timers[0].notify()
             try await until { try await stored(schedule).runs == 2 }
-            let made = try await jobs.jobs(of: .first, matching: JobFilter(), page: JobPage(limit: 10))
-            let seen = made.map { "\($0.spec.request.url) \($0.spec.labels.map(\.value))" }.sorted()
+            let list = try await jobs.jobs(of: .first, matching: JobFilter(), page: JobPage(limit: 10))
+            let made = try await jobs.jobs([.first: Set(list.map(\.id))]).compactMap(\.storedSpec)
+            let seen = made.map { "\($0.request.url) \($0.labels.map(\.value))" }.sorted()
             #expect(seen == [#"http://b.example/ ["none"]"#, #"https://a.example/?q ["first"]"#])
-            #expect(Set(made.map(\.spec.schedule)) == [schedule.id])
+            #expect(Set(made.map(\.schedule)) == [schedule.id])
             #expect(try await stored(schedule).lastError == nil)
         }
     }

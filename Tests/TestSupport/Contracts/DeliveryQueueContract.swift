@@ -21,8 +21,8 @@ package enum DeliveryQueueContract {
 
         fileprivate let tenant = Tenant.ID(rawValue: 1)
 
-        fileprivate func endpoint() async throws -> WebhookEndpoint {
-            let url = try URLRecord("https://receiver.example/hook")
+        fileprivate func endpoint(isPolled: Bool = false) async throws -> WebhookEndpoint {
+            let url = isPolled ? nil : try URLRecord("https://receiver.example/hook")
             let endpoint = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.allCases)
             try await store.add(endpoint)
             return endpoint
@@ -99,6 +99,26 @@ package enum DeliveryQueueContract {
                 + compare("state", try await subject.state(id), .delivered)
                 + compare("later", try await subject.claim().map(\.id), [])
                 + compare("attempts", try await subject.store.delivery(id, of: subject.tenant)?.attempts.count, 1)
+        },
+        Clause("what is delivered without an attempt is listed for its endpoint, behind what was") { subject in
+            let endpoint = try await subject.endpoint(isPolled: true)
+            let other = try await subject.endpoint(isPolled: true)
+            try await subject.add(3, to: endpoint)
+            let ofOther = try await subject.add(to: other)
+            func events(after: WebhookDelivery.ID? = nil) async throws -> [WebhookDelivery.ID]? {
+                let page = DeliveryPage(limit: 10, after: after)
+                return try await subject.store.events(of: .endpoint(endpoint.id), subject.tenant, page: page)?.map(\.id)
+            }
+            let claimed = try await subject.claim().filter { $0.endpoint == endpoint.id }
+            let before = try await events()
+            for delivery in [claimed[1], claimed[0]] { _ = try await subject.queue.settle(delivery, .delivered, nil) }
+            let first = try await events()
+            _ = try await subject.queue.settle(claimed[2], .delivered, nil)
+            return compare("URL", claimed[0].receiver.map { $0.url == nil }, true) + compare("before", before, [])
+                + compare("first", Set(first ?? []), [claimed[0].id, claimed[1].id])
+                + compare("behind", try await events(after: first?.last), [claimed[2].id])
+                + compare("of another", try await events(after: ofOther[0]), nil)
+                + compare("state", try await subject.state(claimed[2].id), .delivered)
         },
         Clause("a claim lasts a minute, and a verdict of one that is over changes nothing") { subject in
             let id = try await subject.add(to: subject.endpoint())[0]

@@ -139,7 +139,7 @@ package enum WebhookStoreContract {
             let stranger = try await subject.put(to: endpoint)
             let list = { (after: WebhookDelivery.ID?) in
                 let page = DeliveryPage(limit: 2, after: after)
-                return try await subject.store.events(of: session, subject.tenant, page: page)?.map(\.id)
+                return try await subject.store.events(of: .session(session), subject.tenant, page: page)?.map(\.id)
             }
             return compare("first", try await list(nil), [ids[0], ids[1]])
                 + compare("rest", try await list(ids[1]), [ids[2]]) + compare("end", try await list(ids[2]), [])

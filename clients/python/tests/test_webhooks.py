@@ -53,6 +53,17 @@ def test_a_message_of_the_service_is_verified(fetchd: Fetchd, origin: Origin) ->
     fetchd.webhooks.delete(endpoint.id)
 
 
+def test_a_polled_endpoint_has_a_stream_that_goes_on_where_a_client_was(fetchd: Fetchd, origin: Origin) -> None:
+    endpoint = fetchd.webhooks.create({"polled": True, "events": ["job.finished"]})
+    jobs = [fetchd.jobs.submit(f"{origin.url}/text", webhook={"endpoint": endpoint.id}, wait=30).id for _ in range(3)]
+    first = next(iter(fetchd.webhooks.events(endpoint.id)))
+    rest = fetchd.webhooks.events(endpoint.id, last_event_id=first.id)
+    told = [first, next(rest), next(rest)]
+    assert {event.data["data"]["job"]["id"] for event in told} == set(jobs)
+    assert {event.type for event in told} == {"job.finished"}
+    fetchd.webhooks.delete(endpoint.id)
+
+
 def test_the_example_of_the_specification_is_signed_and_is_no_event() -> None:
     with pytest.raises(InvalidSignature, match="no event"):
         verify_webhook(SECRET, HEADERS, BODY, now=NOW)

@@ -1,11 +1,10 @@
 import { ConnectionFailedError, InvalidAnswerError, ProblemError } from "./errors.js";
 import type { Items } from "./requests.js";
-import { segment } from "./requests.js";
 import type { Transport } from "./transport.js";
 import { pause, pauseBeforeRepeat } from "./transport.js";
 import type * as types from "./types.js";
 
-/** What happened to a job. */
+/** What happened. */
 export interface JobEvent {
   /** Where to go on after it: `lastEventId`. */
   id: string | undefined;
@@ -53,9 +52,9 @@ export class EventParser {
   }
 }
 
-/** The events after the last one that was seen, up to `job.finished`, over as many connections as it takes. */
-export async function* follow(transport: Transport, job: string, lastEventId?: string,
-                              signal?: AbortSignal): Items<JobEvent> {
+/** The events after the last one that was seen, up to one of the type `final`, over as many connections as it takes. */
+export async function* follow(transport: Transport, target: string, lastEventId?: string, signal?: AbortSignal,
+                              final?: types.WebhookEvent): Items<JobEvent> {
   let failures = 0;
   while (true) {
     const headers: Record<string, string> = { Accept: "text/event-stream" };
@@ -65,7 +64,6 @@ export async function* follow(transport: Transport, job: string, lastEventId?: s
     const decoder = new TextDecoder();
     let isOver = false;
     let delay: number | undefined;
-    const target = `/v1/jobs/${segment(job)}/events`;
     try {
       const chunks = transport.stream({ method: "GET", target, headers, signal }, (response) => {
         isOver = response.status === 204;
@@ -75,7 +73,7 @@ export async function* follow(transport: Transport, job: string, lastEventId?: s
           lastEventId = event.id ?? lastEventId;
           failures = 0;
           yield event;
-          if (event.type === "job.finished") return;
+          if (event.type === final) return;
         }
       }
       if (isOver) return;

@@ -179,7 +179,7 @@ export class Jobs {
 
   /** What happens to a job, up to `job.finished`. A connection that breaks is made anew, and goes on. */
   events(id: string, { lastEventId, signal }: EventOptions = {}): Items<JobEvent> {
-    return follow(this.#transport, id, lastEventId, signal);
+    return follow(this.#transport, `${of(id)}/events`, lastEventId, signal, "job.finished");
   }
 
   /** The body of a job as it comes, which resumes by itself and compares its checksum at the end. */

@@ -2721,9 +2721,14 @@ export interface ServerTrust {
   requiresStapledStatus?: boolean;
 }
 
-/** A new endpoint. */
+/** A new endpoint, with a `url` or `polled`. */
 export interface WebhookEndpointSpec {
-  url: HTTPURL;
+  url?: HTTPURL;
+  /**
+   * Nothing is sent, and there is no URL: you read the events from `GET /v1/webhooks/endpoints/{id}/events`, once
+   * in a while or as a stream. Such an endpoint cannot be the delegate of a job.
+   */
+  polled?: boolean;
   /** Which events are sent; the end of jobs, sessions and groups when left out. */
   events?: Array<WebhookEvent>;
   serverTrust?: ServerTrust;
@@ -2731,11 +2736,13 @@ export interface WebhookEndpointSpec {
   clientCertificate?: ClientCertificate;
 }
 
-/** Where events are sent. */
+/** Where events are sent, or read from. */
 export interface WebhookEndpoint {
   id: WebhookEndpointID;
-  /** The address. */
-  url: string;
+  /** The address; not there where nothing is sent. */
+  url?: string;
+  /** Nothing is sent; its events are read. */
+  polled: boolean;
   /** Which events are sent. */
   events: Array<WebhookEvent>;
   serverTrust?: ServerTrust;
@@ -2860,7 +2867,7 @@ export interface DeliveryReplayed {
 
 /** A new endpoint, with its secret. */
 export type NewWebhookEndpoint = WebhookEndpoint & {
-  /** What messages are signed with; shown this once. */
+  /** What messages are signed with; shown this once. What is polled is not signed. */
   secret: string;
 };
 
@@ -3142,6 +3149,14 @@ export interface ListFlowsQuery {
 
 /** The query of `listWebhookEndpoints`. List webhook endpoints. */
 export interface ListWebhookEndpointsQuery {
+  /** The size of the page. */
+  limit?: number;
+}
+
+/** The query of `listEndpointEvents`. Read the events of a polled endpoint. */
+export interface ListEndpointEventsQuery {
+  /** Only what comes behind this event, such as the last that you know of. */
+  after?: WebhookDeliveryID;
   /** The size of the page. */
   limit?: number;
 }

@@ -1,3 +1,5 @@
+import type { JobEvent } from "./events.js";
+import { follow } from "./events.js";
 import type { CallOptions, Items } from "./requests.js";
 import { segment } from "./requests.js";
 import type { Transport } from "./transport.js";
@@ -37,6 +39,14 @@ export class Webhooks {
 
   delete(id: string, options: CallOptions = {}): Promise<void> {
     return this.#transport.delete(this.#of(id), options);
+  }
+
+  /**
+   * The events of an endpoint that is polled, without end: behind the one with `lastEventId`, or from the first one that
+   * is kept. The `data` of an event is its message: an object with `type`, `timestamp` and `data`.
+   */
+  events(id: string, { lastEventId, signal }: { lastEventId?: string; signal?: AbortSignal } = {}): Items<JobEvent> {
+    return follow(this.#transport, `${this.#of(id)}/events`, lastEventId, signal);
   }
 
   /** The messages, the newest first, over all pages. */

@@ -32,7 +32,7 @@ enum WebhookPages {
             [
                 SheetPage.Cell(
                     .code("\(endpoint.id)", to: view.href(deliveries, ("endpoint", "\(endpoint.id)"))),
-                    .text(endpoint.shownURL)),
+                    .text(endpoint.shownURL ?? "polled")),
                 SheetPage.Cell(state(endpoint), .time(endpoint.disabling?.at ?? endpoint.failingSince, now: now)),
                 SheetPage.Cell(.text(endpoint.events.map(\.rawValue).joined(separator: ", "))),
                 SheetPage.Cell(.time(endpoint.createdAt, now: now)),

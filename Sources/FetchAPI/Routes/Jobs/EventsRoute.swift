@@ -73,38 +73,70 @@ struct EventsRoute: Sendable {
             elsewhere: EventRelay(call: call, id: id, tenant: tenant, forwarding: forwarding, pace: pace),
             last: last.flatMap { JobEvent.Position($0) })
         let body = call.request.body
-        return Response(
+        return .eventStream(
+            ResponseBody { writer in
+                streams.begin()
+                defer { streams.end() }
+                // When the client leaves, the stream ends as its connection does.
+                try? await body.consumeWithCancellationOnInboundClose { _ in try await stream.send(to: &writer) }
+                try await writer.finish(nil)
+            })
+    }
+}
+
+extension Response {
+    /// Server-sent events.
+    static func eventStream(_ body: ResponseBody) -> Response {
+        Response(
             status: .ok,
             headers: [
-                .contentType: "text/event-stream", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                .contentType: EventStream.mediaType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
                 .xAccelBuffering: "no",
                 // Hearing of a client that leaves takes reading on behind the request: no other can follow it.
                 .connection: "close",
             ],
-            body: ResponseBody { writer in
-                streams.count.add(1, ordering: .relaxed)
-                defer { streams.count.subtract(1, ordering: .relaxed) }
-                // When the client leaves, the stream ends as its connection does.
-                try? await body.consumeWithCancellationOnInboundClose { _ in try await stream.send(to: &writer) }
-                try await writer.finish(nil)
-            }
-        )
+            body: body)
     }
 }
 
 /// How many clients follow events.
 final class OpenStreams: Sendable {
-    let count = Atomic<Int>(0)
+    private let count = Atomic<Int>(0)
+    /// Of those that have a limit.
+    private let ofTenants = Mutex<[Tenant.ID: Int]>([:])
 
     init(_ registry: MetricsRegistry) {
         registry.observe(.eventStreams) { [weak self] in
             Double(self?.count.load(ordering: .relaxed) ?? 0)
         }
     }
+
+    func begin() { count.add(1, ordering: .relaxed) }
+    func end() { count.subtract(1, ordering: .relaxed) }
+
+    /// Begins one of so many that a tenant may have; false when it has them.
+    func begin(of tenant: Tenant.ID, upTo maximum: Int) -> Bool {
+        let hasRoom = ofTenants.withLock { open in
+            guard open[tenant, default: 0] < maximum else { return false }
+            open[tenant, default: 0] += 1
+            return true
+        }
+        if hasRoom { begin() }
+        return hasRoom
+    }
+
+    func end(of tenant: Tenant.ID) {
+        ofTenants.withLock { open in
+            guard let count = open[tenant] else { return }
+            open[tenant] = count > 1 ? count - 1 : nil
+        }
+        end()
+    }
 }
 
 /// One client's view of one job's events.
 struct EventStream {
+    static let mediaType = "text/event-stream"
     static let finalID = "final"
 
     let id: Job.ID
@@ -178,7 +210,7 @@ struct EventStream {
     }
 
     /// JSON has no line breaks of its own, so one line of data holds it.
-    private static func text(_ name: String, id: String?, _ data: [UInt8]) -> String {
+    static func text(_ name: String, id: String?, _ data: [UInt8]) -> String {
         (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
     }
 }

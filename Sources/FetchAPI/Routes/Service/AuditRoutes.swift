@@ -51,7 +51,7 @@ struct AuditRoutes: Sendable {
         let word = filter.word
         let after = try query["cursor"].map { try Cursor<AuditEntry.IDKind>($0, filter: word).after }
         let isForOperators = path == Self.adminPath
-        if call.acceptsLines {
+        if call.headers.accepts("application/x-ndjson", "application/jsonl") {
             guard query["limit"] == nil else {
                 throw Problem(parameter: "limit", "is not for lines, of which there are as many as entries")
             }
@@ -88,18 +88,6 @@ struct AuditRoutes: Sendable {
         }
         response.headers[.vary] = "Accept"
         return response
-    }
-}
-
-extension Call {
-    /// Whether the client wants one JSON text a line rather than a page.
-    fileprivate var acceptsLines: Bool {
-        headers[values: .accept].contains { field in
-            field.split(separator: ",").contains { part in
-                let type = part.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
-                return type == "application/x-ndjson" || type == "application/jsonl"
-            }
-        }
     }
 }
 

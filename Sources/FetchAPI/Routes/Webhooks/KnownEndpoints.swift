@@ -16,8 +16,9 @@ struct KnownEndpoints: Sendable {
         ids = KnownIDs(at: "/webhook/endpoint", "is not an endpoint of yours") {
             try await store.endpoint($0, of: $1) != nil
         }
-        delegates = KnownIDs(at: "/configuration/delegate/endpoint", "is not an endpoint of yours") {
-            try await store.endpoint($0, of: $1) != nil
+        // One that is polled answers nothing.
+        delegates = KnownIDs(at: "/configuration/delegate/endpoint", "is not an endpoint of yours that has a url") {
+            try await store.endpoint($0, of: $1)?.url != nil
         }
     }
 

@@ -13,7 +13,13 @@ extension WebhookRoutes {
         if let url = patch.url, let refusal = await check(url, tenant) {
             throw InvalidInput(pointer: "/url", message: refusal)
         }
-        return Self.response(to: try await update(call, tenant) { patch.applied(to: $0, at: .now) })
+        return Self.response(
+            to: try await update(call, tenant) { endpoint in
+                guard patch.url == nil || endpoint.url != nil else {
+                    throw InvalidInput(pointer: "/url", message: "is not for endpoints that are polled")
+                }
+                return patch.applied(to: endpoint, at: .now)
+            })
     }
 
     func rotate(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

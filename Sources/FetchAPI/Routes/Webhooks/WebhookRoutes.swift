@@ -5,7 +5,7 @@ import NIOCore
 
 /// Registering, changing and removing webhook endpoints.
 struct WebhookRoutes: Sendable {
-    private static let path = "/v1/webhooks/endpoints"
+    static let path = "/v1/webhooks/endpoints"
 
     let webhooks: any WebhookStore
     let known: KnownEndpoints
@@ -29,7 +29,9 @@ struct WebhookRoutes: Sendable {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let json = try JSONParser.parse(body.readableBytesView)
         let spec = try await KeyReading.shared.read(json, of: tenant, WebhookEndpointSpec.init(json:))
-        if let refusal = await check(spec.url, tenant) { throw InvalidInput(pointer: "/url", message: refusal) }
+        if let url = spec.url, let refusal = await check(url, tenant) {
+            throw InvalidInput(pointer: "/url", message: refusal)
+        }
         let key = try IdempotencyKey(of: call.headers)
         if let key, let first = try await first(of: key, tenant) {
             guard spec.describes(first) else {
@@ -128,5 +130,5 @@ struct WebhookRoutes: Sendable {
         return response
     }
 
-    private static let notFound = Problem(.notFound, "There is no webhook endpoint with this id.")
+    static let notFound = Problem(.notFound, "There is no webhook endpoint with this id.")
 }

@@ -2535,11 +2535,13 @@ class WebhookEndpointClientCertificate(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WebhookEndpoint(Model):
-    """Where events are sent."""
+    """Where events are sent, or read from."""
 
     id: WebhookEndpointID
-    url: str
-    """The address."""
+    url: str | None = None
+    """The address; not there where nothing is sent."""
+    polled: bool
+    """Nothing is sent; its events are read."""
     events: list[WebhookEvent]
     """Which events are sent."""
     server_trust: ServerTrust | None = None
@@ -2689,8 +2691,10 @@ class NewWebhookEndpoint(Model):
     """A new endpoint, with its secret."""
 
     id: WebhookEndpointID
-    url: str
-    """The address."""
+    url: str | None = None
+    """The address; not there where nothing is sent."""
+    polled: bool
+    """Nothing is sent; its events are read."""
     events: list[WebhookEvent]
     """Which events are sent."""
     server_trust: ServerTrust | None = None
@@ -2707,7 +2711,7 @@ class NewWebhookEndpoint(Model):
     previous_secret_until: Timestamp | None = None
     """Until when messages are signed with the secret before this one as well."""
     secret: str = field(repr=False)
-    """What messages are signed with; shown this once."""
+    """What messages are signed with; shown this once. What is polled is not signed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3862,7 +3866,8 @@ WebhookEndpointClientCertificate._members = (
 )
 WebhookEndpoint._members = (
     Member("id", "id", text, True),
-    Member("url", "url", text, True),
+    Member("url", "url", text, False),
+    Member("polled", "polled", boolean, True),
     Member("events", "events", listed(text), True),
     Member("serverTrust", "server_trust", ServerTrust.from_json, False),
     Member("clientCertificate", "client_certificate", WebhookEndpointClientCertificate.from_json, False),
@@ -3939,7 +3944,8 @@ NewWebhookEndpointClientCertificate._members = (
 )
 NewWebhookEndpoint._members = (
     Member("id", "id", text, True),
-    Member("url", "url", text, True),
+    Member("url", "url", text, False),
+    Member("polled", "polled", boolean, True),
     Member("events", "events", listed(text), True),
     Member("serverTrust", "server_trust", ServerTrust.from_json, False),
     Member("clientCertificate", "client_certificate", NewWebhookEndpointClientCertificate.from_json, False),

@@ -852,9 +852,10 @@ class ServerTrust(TypedDict, total=False):
 
 
 class WebhookEndpointSpec(TypedDict, total=False):
-    """A new endpoint."""
+    """A new endpoint, with a `url` or `polled`."""
 
-    url: Required[HTTPURL]
+    url: HTTPURL
+    polled: bool
     events: Sequence[WebhookEvent]
     serverTrust: ServerTrust
     clientCertificate: ClientCertificate
@@ -1070,6 +1071,13 @@ class ListFlowsQuery(TypedDict, total=False):
 class ListWebhookEndpointsQuery(TypedDict, total=False):
     """The query of `listWebhookEndpoints`. List webhook endpoints."""
 
+    limit: int
+
+
+class ListEndpointEventsQuery(TypedDict, total=False):
+    """The query of `listEndpointEvents`. Read the events of a polled endpoint."""
+
+    after: WebhookDeliveryID
     limit: int
 
 

@@ -1,18 +1,19 @@
-"""The events of a job, over as many connections as it takes."""
+"""Events, over as many connections as it takes."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
 from .._events import Event, EventParser
-from .._requests import Call, backoff, segment
+from .._requests import Call, backoff
 from .._waiting import async_sleep
 from ..errors import ConnectionFailed, Problem
 from .transport import AsyncTransport, chunks
 
 
-async def follow(transport: AsyncTransport, job: str, last_event_id: str | None) -> AsyncIterator[Event]:
-    """The events after the last one that was seen, up to `job.finished`."""
-    call = Call(method="GET", target=f"/v1/jobs/{segment(job)}/events", headers={"Accept": "text/event-stream"})
+async def follow(transport: AsyncTransport, target: str, last_event_id: str | None,
+                 final: str | None = None) -> AsyncIterator[Event]:
+    """The events after the last one that was seen, up to one of the type `final`."""
+    call = Call(method="GET", target=target, headers={"Accept": "text/event-stream"})
     failures = 0
     while True:
         if last_event_id is not None:
@@ -27,7 +28,7 @@ async def follow(transport: AsyncTransport, job: str, last_event_id: str | None)
                     for event in parser.feed(chunk):
                         last_event_id, failures = event.id or last_event_id, 0
                         yield event
-                        if event.type == "job.finished":
+                        if event.type == final:
                             return
             delay = parser.retry
         except (ConnectionFailed, Problem) as failure:

@@ -183,7 +183,7 @@ class AsyncJobs:
         A connection that breaks is made anew, and goes on after the last event. `last_event_id` is the `id` of the last
         event that you have seen, to go on after it.
         """
-        return follow(self._transport, job, last_event_id)
+        return follow(self._transport, f"{_of(job)}/events", last_event_id, "job.finished")
 
     def body(self, job: str, timeout: float | None = None) -> AsyncBody:
         """The body of a job as a stream, which resumes by itself and compares its checksum at the end.

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Unpack
 
 from .. import models
+from .._events import Event
 from .._requests import segment
 from ..parameters import (
     DeliveryReplay,
@@ -13,6 +14,7 @@ from ..parameters import (
     WebhookEndpointPatch,
     WebhookEndpointSpec,
 )
+from .events import follow
 from .transport import AsyncTransport
 
 
@@ -48,6 +50,14 @@ class AsyncWebhooks:
     async def delete(self, endpoint: str) -> None:
         """Removes an endpoint."""
         await self._transport.delete(_of(endpoint))
+
+    def events(self, endpoint: str, *, last_event_id: str | None = None) -> AsyncIterator[Event]:
+        """The events of an endpoint that is polled, without end.
+
+        Begins behind the event with `last_event_id`, or with the first one that is kept. The `data` of an event is its
+        message: an object with `type`, `timestamp` and `data`.
+        """
+        return follow(self._transport, f"{_of(endpoint)}/events", last_event_id)
 
     async def deliveries(self, **filters: Unpack[ListWebhookDeliveriesQuery]) -> AsyncIterator[models.WebhookDelivery]:
         """The messages, the newest first, over all pages."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Unpack
 
 from .. import models
+from .._events import Event
 from .._requests import segment
 from ..parameters import (
     DeliveryReplay,
@@ -14,6 +15,7 @@ from ..parameters import (
     WebhookEndpointPatch,
     WebhookEndpointSpec,
 )
+from .events import follow
 from .transport import Transport
 
 
@@ -49,6 +51,14 @@ class Webhooks:
     def delete(self, endpoint: str) -> None:
         """Removes an endpoint."""
         self._transport.delete(_of(endpoint))
+
+    def events(self, endpoint: str, *, last_event_id: str | None = None) -> Iterator[Event]:
+        """The events of an endpoint that is polled, without end.
+
+        Begins behind the event with `last_event_id`, or with the first one that is kept. The `data` of an event is its
+        message: an object with `type`, `timestamp` and `data`.
+        """
+        return follow(self._transport, f"{_of(endpoint)}/events", last_event_id)
 
     def deliveries(self, **filters: Unpack[ListWebhookDeliveriesQuery]) -> Iterator[models.WebhookDelivery]:
         """The messages, the newest first, over all pages."""

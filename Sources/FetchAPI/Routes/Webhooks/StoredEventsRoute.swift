@@ -1,0 +1,131 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+
+/// The events of a session and its jobs, or of an endpoint that is polled: as pages that can be read again from a place
+/// (BKG-9), or as server-sent events that go on (WHATWG HTML §9.2).
+struct StoredEventsRoute: Sendable {
+    /// How many streams of stored events a tenant may have at one node: each looks into the store once in a while.
+    private static let maximumStreams = 100
+
+    let sessions: any SessionStore
+    let webhooks: any WebhookStore
+    let contents: EventContents
+    let authenticator: Authenticator
+    let streams: OpenStreams
+    var pace = EventsRoute.Pace(tick: .seconds(1))
+
+    var routes: [Route] {
+        [
+            Route(.get, "/v1/sessions/{id}/events") { call, tenant in
+                guard let id = TenantSession.ID(call.parameter), try await sessions.session(id, of: tenant) != nil
+                else {
+                    throw Problem(.notFound, "There is no session with this id whose events are kept.")
+                }
+                return try await read(call, tenant, .session(id), at: "/v1/sessions/\(id)/events")
+            },
+            Route(.get, "\(WebhookRoutes.path)/{id}/events") { call, tenant in
+                guard let id = WebhookEndpoint.ID(call.parameter),
+                    let endpoint = try await webhooks.endpoint(id, of: tenant)
+                else { throw WebhookRoutes.notFound }
+                guard endpoint.url == nil else {
+                    throw Problem(.notFound, "The events of \(id) are sent to its url, and only polled ones are here.")
+                }
+                return try await read(call, tenant, .endpoint(id), at: "\(WebhookRoutes.path)/\(id)/events")
+            },
+        ]
+    }
+
+    private func read(
+        _ call: Call, _ tenant: Tenant.ID, _ source: EventSource, at path: String
+    ) async throws -> Response {
+        let query = try call.query(allowing: ["after", "limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let start: WebhookDelivery.ID? = try query.identifier("after", "an event (evt_…)")
+        if call.headers.accepts(EventStream.mediaType) { return try await follow(call, tenant, source, after: start) }
+        let filter = Query.text([("after", start?.description)])
+        let digest = Cursor<WebhookDelivery.Kind>.digest(of: filter)
+        let after = try query["cursor"].map { try Cursor<WebhookDelivery.Kind>($0, filter: digest).after }
+        let page = DeliveryPage(limit: limit + 1, after: after ?? start)
+        guard let deliveries = try await webhooks.events(of: source, tenant, page: page) else {
+            throw Self.noEvent(after == nil ? "after" : "cursor")
+        }
+        var events: [(delivery: WebhookDelivery, data: EventContents.Data?)] = []
+        // One more than the page holds says that it goes on, and is not looked at.
+        for delivery in deliveries {
+            events.append((delivery, events.count < limit ? try await contents.data(of: delivery) : nil))
+        }
+        var response = Response.page(events, limit: limit, of: path, filter) {
+            Cursor(after: $0.delivery.id, filter: digest).text
+        } write: {
+            $1.member("id", $0.delivery.id.description)
+            $0.delivery.writeMessage(&$1, data: $0.data)
+        }
+        response.headers[.vary] = "Accept"
+        return response
+    }
+
+    private static func noEvent(_ parameter: String) -> Problem {
+        Problem(parameter: parameter, "is no event of these that is kept; read them from the start")
+    }
+
+    // MARK: Streams
+
+    private func follow(
+        _ call: Call, _ tenant: Tenant.ID, _ source: EventSource, after start: WebhookDelivery.ID?
+    ) async throws -> Response {
+        let parameter = call.headers[.lastEventID] == nil ? "after" : "Last-Event-ID"
+        let named = try call.headers[.lastEventID].map { field in
+            guard let id = WebhookDelivery.ID(field) else { throw Self.noEvent(parameter) }
+            return id
+        }
+        let last = named ?? start
+        // Looked at before the status is sent: a client that comes back after too long hears of it.
+        guard try await webhooks.events(of: source, tenant, page: DeliveryPage(limit: 1, after: last)) != nil else {
+            throw Self.noEvent(parameter)
+        }
+        guard streams.begin(of: tenant, upTo: Self.maximumStreams) else {
+            throw Problem(.tooManyRequests, "\(Self.maximumStreams) streams of events are open.").retrying(after: 5)
+        }
+        let body = call.request.body
+        return .eventStream(
+            ResponseBody { writer in
+                defer { streams.end(of: tenant) }
+                // When the client leaves, the stream ends as its connection does.
+                try? await body.consumeWithCancellationOnInboundClose { _ in
+                    try await send(source, tenant, for: call, after: last, to: &writer)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Sends events until the client leaves, its key is no longer valid, they cannot be read on or the service stops.
+    private func send(
+        _ source: EventSource, _ tenant: Tenant.ID, for call: Call, after start: WebhookDelivery.ID?,
+        to writer: inout any ResponseBodyWriter
+    ) async throws {
+        var last = start
+        var lastSign = ContinuousClock.now
+        while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            let page = DeliveryPage(limit: 25, after: last)
+            guard let deliveries = try await webhooks.events(of: source, tenant, page: page) else { return }
+            for delivery in deliveries {
+                let data = try await contents.data(of: delivery)
+                let message = JSONWriter.object { delivery.writeMessage(&$0, data: data) }
+                let text = EventStream.text(delivery.event.rawValue, id: delivery.id.description, message)
+                try await writer.write(ByteBuffer(string: text))
+                last = delivery.id
+            }
+            let now = ContinuousClock.now
+            if now - lastSign >= pace.heartbeat {
+                // A key that was revoked reads no further.
+                _ = try await authenticator.key(of: call)
+                if deliveries.isEmpty { try await writer.write(ByteBuffer(string: ":\n\n")) }
+                lastSign = now
+            }
+            if deliveries.isEmpty { try await Task.sleep(for: pace.tick) }
+        }
+    }
+}
