@@ -13,10 +13,9 @@ import Testing
         at url: String, bucket: String = "bodies", keys: S3Keys = S3Keys(id: "key", secret: "secret"),
         _ directory: TemporaryDirectory
     ) async throws -> S3BlobStore {
-        var configuration = S3BlobStore.Configuration(
-            origin: url, bucket: bucket, accessKeyID: keys.id, secretAccessKey: keys.secret,
+        let configuration = S3BlobStore.Configuration(
+            origin: url, bucket: bucket, keys: .fixed(keys.id, keys.secret, token: keys.token),
             stagingDirectory: directory.path)
-        configuration.sessionToken = keys.token
         return try await S3BlobStore(
             configuration, session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
     }

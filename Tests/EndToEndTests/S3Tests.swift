@@ -20,7 +20,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try await S3BlobStore(
             S3BlobStore.Configuration(
-                origin: origin.url(""), bucket: bucket, accessKeyID: "key", secretAccessKey: "secret",
+                origin: origin.url(""), bucket: bucket, keys: .fixed("key", "secret"),
                 stagingDirectory: directory),
             session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
         try await body(store, origin, bucket, directory)
@@ -59,8 +59,8 @@ import Testing
     @Test func `the bucket may be named by the host`() async throws {
         try await with { store, origin, bucket, directory in
             var configuration = S3BlobStore.Configuration(
-                origin: origin.url("", host: "localhost"), bucket: bucket, accessKeyID: "key",
-                secretAccessKey: "secret", stagingDirectory: directory)
+                origin: origin.url("", host: "localhost"), bucket: bucket, keys: .fixed("key", "secret"),
+                stagingDirectory: directory)
             configuration.namesBucketByHost = true
             let other = try await S3BlobStore(
                 configuration, session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))

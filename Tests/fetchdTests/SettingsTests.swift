@@ -96,6 +96,17 @@ import Testing
         for missing in whole.keys {
             #expect(throws: Settings.Failure.self) { try settings(whole.filter { $0.key != missing }) }
         }
+        let found = ["S3_ENDPOINT": "https://s3.example:443", "S3_BUCKET": "b", "S3_CREDENTIALS": "aws"]
+        guard case .environment? = try settings(found).s3?.keys else {
+            throw Settings.Failure("S3_CREDENTIALS", "none")
+        }
+        #expect(throws: Settings.Failure.self) { try settings(whole.merging(found) { $1 }) }
+        #expect(throws: Settings.Failure.self) { try settings(["S3_CREDENTIALS": "aws"]) }
+        let key = ["S3_KMS_KEY": "k"]
+        let managed = try settings(whole.merging(key) { $1 }.merging(["S3_ENCRYPTION": "aws:kms"]) { $1 })
+        #expect(managed.s3?.encryption == .managedKey("k"))
+        let failure = #expect(throws: Settings.Failure.self) { try settings(whole.merging(key) { $1 }) }
+        #expect(failure?.description.hasPrefix("S3_KMS_KEY: ") == true)
     }
 
     @Test func `files for a syslog daemon are for one with TLS, and a certificate has its key beside it`() throws {

@@ -194,11 +194,12 @@ extension SettingRule where Value == Logger.Level {
     }
 }
 
-extension SettingRule where Value == LogFormat {
-    static var logFormat: Self {
+extension SettingRule where Value: RawRepresentable<String> & CaseIterable {
+    /// One of a closed set of words.
+    static var choice: Self {
         SettingRule(
-            description: "one of " + LogFormat.allCases.map(\.rawValue).joined(separator: ", "),
-            parse: { LogFormat(rawValue: $0) }, text: \.rawValue)
+            description: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
+            parse: { Value(rawValue: $0) }, text: \.rawValue)
     }
 }
 

@@ -37,7 +37,7 @@ extension Settings {
             "log.level", flag: "log-level", \.logLevel, .logLevel,
             "What is logged at least; info has a line for each job that succeeds."),
         Setting(
-            "log.format", flag: "log-format", \.logFormat, .logFormat, default: "pretty at a terminal, else logfmt",
+            "log.format", flag: "log-format", \.logFormat, .choice, default: "pretty at a terminal, else logfmt",
             "How lines of the log are written."),
     ]
 
@@ -305,6 +305,9 @@ extension Settings {
             "s3.virtualHost", \.objectStore.namesBucketByHost, .bool,
             "Whether the bucket is named by the host (bucket.s3.example.com), and not by the path."),
         Setting(
+            "s3.credentials", \.objectStore.credentials, .choice,
+            "Whether the keys are S3_ACCESS_KEY and S3_SECRET_KEY, or found as the SDKs of AWS find them (AWS_…)."),
+        Setting(
             "s3.accessKey", \.objectStore.accessKey, .text("an access key"), default: "required with S3_ENDPOINT",
             "Who the service is there."),
         Setting(
@@ -313,6 +316,12 @@ extension Settings {
         Setting(
             "s3.sessionToken", \.objectStore.sessionToken, .text("a session token"), default: "none", isSecret: true,
             "What goes with an access key that lasts for a while."),
+        Setting(
+            "s3.encryption", \.objectStore.encryption, .choice, default: "as the bucket says",
+            "How the store encrypts the bodies: with its keys, or with one of a key management service."),
+        Setting(
+            "s3.kmsKey", \.objectStore.kmsKey, .text("the id or ARN of a key"), default: "the bucket's",
+            "That key, for S3_ENCRYPTION=aws:kms."),
         Setting("s3.region", \.objectStore.region, .text("a region"), "The region that requests are signed for."),
         Setting(
             "s3.prefix", \.objectStore.prefix, .text("a prefix"), default: "none",

@@ -4,7 +4,7 @@ import FetchJobs
 import FetchRuntime
 import FetchStorage
 import FetchWorker
-import Glibc
+import Foundation
 import HTTPTypes
 import Logging
 
@@ -145,6 +145,9 @@ struct Settings: Sendable, CustomStringConvertible {
         var endpoint: String?
         var bucket: String?
         var namesBucketByHost = false
+        var credentials = ObjectStoreCredentials.keys
+        var encryption: ObjectStoreEncryption?
+        var kmsKey: String?
         var accessKey: String?
         var secretKey: String?
         var sessionToken: String?
@@ -226,7 +229,12 @@ struct Settings: Sendable, CustomStringConvertible {
         }
         guard objectStore.isComplete else {
             throw Failure(
-                "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
+                "S3_ENDPOINT",
+                "it needs S3_BUCKET, and S3_ACCESS_KEY and S3_SECRET_KEY or S3_CREDENTIALS=aws, beside it, and they need it"
+            )
+        }
+        guard objectStore.kmsKey == nil || objectStore.encryption == .managedKey else {
+            throw Failure("S3_KMS_KEY", "it needs S3_ENCRYPTION=aws:kms beside it")
         }
         guard tokens.isComplete else {
             throw Failure(
@@ -319,14 +327,17 @@ struct Settings: Sendable, CustomStringConvertible {
 
     /// The object store, when one is named.
     var s3: S3BlobStore.Configuration? {
-        guard let endpoint = objectStore.endpoint, let bucket = objectStore.bucket,
-            let accessKey = objectStore.accessKey, let secretKey = objectStore.secretKey
-        else { return nil }
+        guard let endpoint = objectStore.endpoint, let bucket = objectStore.bucket, let keys = objectStore.keys else {
+            return nil
+        }
         var configuration = S3BlobStore.Configuration(
-            origin: endpoint, bucket: bucket, accessKeyID: accessKey, secretAccessKey: secretKey,
-            stagingDirectory: stagingDirectory)
+            origin: endpoint, bucket: bucket, keys: keys, stagingDirectory: stagingDirectory)
         configuration.region = objectStore.region
-        configuration.sessionToken = objectStore.sessionToken
+        switch objectStore.encryption {
+        case .storeKeys: configuration.encryption = .storeKeys
+        case .managedKey: configuration.encryption = .managedKey(objectStore.kmsKey)
+        case nil: break
+        }
         configuration.namesBucketByHost = objectStore.namesBucketByHost
         configuration.prefix = objectStore.prefix ?? configuration.prefix
         return configuration
@@ -397,7 +408,36 @@ extension Settings.OpenID {
 extension Settings.ObjectStore {
     /// Whether all is there that one needs, or nothing.
     fileprivate var isComplete: Bool {
-        let needed = [endpoint, bucket, accessKey, secretKey]
-        return needed.allSatisfy { $0 == nil } || needed.allSatisfy { $0 != nil }
+        let others = [accessKey, secretKey, sessionToken]
+        switch credentials {
+        case .aws: return endpoint != nil && bucket != nil && others.allSatisfy { $0 == nil }
+        case .keys:
+            let needed = [endpoint, bucket, accessKey, secretKey]
+            return needed.allSatisfy { $0 == nil } || needed.allSatisfy { $0 != nil }
+        }
     }
+
+    /// Nil when there are none.
+    fileprivate var keys: S3BlobStore.Keys? {
+        switch credentials {
+        case .aws: return .environment(ProcessInfo.processInfo.environment)
+        case .keys:
+            guard let accessKey, let secretKey else { return nil }
+            return .fixed(accessKey, secretKey, token: sessionToken)
+        }
+    }
+}
+
+/// Where the keys of an object store come from.
+enum ObjectStoreCredentials: String, Sendable, CaseIterable {
+    /// The settings have them.
+    case keys
+    /// The environment of the process leads to them, as it does for the SDKs of AWS.
+    case aws
+}
+
+/// How an object store encrypts what it keeps.
+enum ObjectStoreEncryption: String, Sendable, CaseIterable {
+    case storeKeys = "AES256"
+    case managedKey = "aws:kms"
 }

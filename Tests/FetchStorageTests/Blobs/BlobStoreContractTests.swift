@@ -38,7 +38,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let store = try await S3BlobStore(
             S3BlobStore.Configuration(
-                origin: server.url(""), bucket: bucket, accessKeyID: "key", secretAccessKey: "secret",
+                origin: server.url(""), bucket: bucket, keys: .fixed("key", "secret"),
                 stagingDirectory: directory.path),
             session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
         #expect(try await clause.differences(in: store) == [])

@@ -15,31 +15,53 @@ package struct S3BlobStore: BlobStore {
         /// Whether the bucket is named by the host, `bucket.s3.example.com`, and not by the path.
         package var namesBucketByHost = false
         package var region = "us-east-1"
-        package var accessKeyID: String
-        package var secretAccessKey: String
-        /// The token of keys that last for a while.
-        package var sessionToken: String?
+        package var keys: Keys
+        /// How the store encrypts what it keeps; nil for as the bucket says.
+        package var encryption: Encryption?
         /// Stands before the names of all objects.
         package var prefix = ""
         /// Where copies of blobs are made for readers that need files.
         package var stagingDirectory: String
 
-        package init(
-            origin: String,
-            bucket: String,
-            accessKeyID: String,
-            secretAccessKey: String,
-            stagingDirectory: String
-        ) {
+        package init(origin: String, bucket: String, keys: Keys, stagingDirectory: String) {
             self.origin = origin
             self.bucket = bucket
-            self.accessKeyID = accessKeyID
-            self.secretAccessKey = secretAccessKey
+            self.keys = keys
             self.stagingDirectory = stagingDirectory
         }
 
         /// It holds a secret: it never prints itself.
         package var description: String { "<s3>" }
+    }
+
+    /// What requests are signed with.
+    package enum Keys: Sendable {
+        case fixed(SignatureV4.Credentials)
+        /// Those that variables of the process lead to, as the SDKs of AWS find them.
+        case environment([String: String])
+
+        package static func fixed(_ id: String, _ secret: String, token: String? = nil) -> Keys {
+            .fixed(SignatureV4.Credentials(accessKeyID: id, secretAccessKey: secret, sessionToken: token))
+        }
+    }
+
+    /// How a store encrypts objects by itself (`x-amz-server-side-encryption`).
+    package enum Encryption: Sendable, Equatable {
+        /// With keys of the store.
+        case storeKeys
+        /// With a key of a key management service: that with an id, or the bucket's.
+        case managedKey(String?)
+
+        var fields: HTTPFields {
+            guard let form = HTTPField.Name("x-amz-server-side-encryption"),
+                let key = HTTPField.Name("x-amz-server-side-encryption-aws-kms-key-id")
+            else { return [:] }
+            switch self {
+            case .storeKeys: return [form: "AES256"]
+            case .managedKey(nil): return [form: "aws:kms"]
+            case .managedKey(let id?): return [form: "aws:kms", key: id]
+            }
+        }
     }
 
     /// Whether a store does what it is there for.
@@ -208,7 +230,8 @@ private actor S3BlobWriter: BlobWriter {
         if let uploadID {
             upload = uploadID
         } else {
-            let answer = try await client.send(.post, "\(id)", [(name: "uploads", value: "")])
+            let answer = try await client.send(
+                .post, "\(id)", [(name: "uploads", value: "")], headers: client.newObject)
             guard let new = XMLText(answer.text).texts(of: "UploadId").first else {
                 throw StoreError(.blob, "The object store begins no upload.")
             }
@@ -229,7 +252,7 @@ private actor S3BlobWriter: BlobWriter {
             if !buffer.isEmpty { try await sendPart(of: buffer.count) }
             try await complete(uploadID)
         } else {
-            _ = try await client.send(.put, "\(id)", body: buffer)
+            _ = try await client.send(.put, "\(id)", body: buffer, headers: client.newObject)
         }
         buffer = []
         await removeCopy()

@@ -12,19 +12,21 @@ struct S3Client: Sendable {
 
     let configuration: S3BlobStore.Configuration
     let session: Session
-    private let signature: SignatureV4
+    private let keys: S3Keys
 
     init(_ configuration: S3BlobStore.Configuration, session: Session) {
         self.configuration = configuration
         self.session = session
-        signature = SignatureV4(
-            credentials: SignatureV4.Credentials(
-                accessKeyID: configuration.accessKeyID, secretAccessKey: configuration.secretAccessKey,
-                sessionToken: configuration.sessionToken),
-            region: configuration.region,
-            service: "s3"
-        )
+        switch configuration.keys {
+        case .fixed(let credentials): keys = S3Keys(credentials)
+        case .environment(let variables):
+            let environment = AWSEnvironment(variables: variables, region: configuration.region, session: session)
+            keys = S3Keys { () throws(StoreError) in try await environment.find() }
+        }
     }
+
+    /// The fields of a request that makes an object.
+    var newObject: HTTPFields { configuration.encryption?.fields ?? [:] }
 
     struct Answer {
         let headers: HTTPFields
@@ -39,10 +41,11 @@ struct S3Client: Sendable {
         _ key: String,
         _ query: [(name: String, value: String)] = [],
         body: [UInt8] = [],
+        headers: HTTPFields = [:],
         tries: Int = Self.tries
     ) async throws(StoreError) -> Answer {
         try await repeating(tries) { () async throws in
-            let request = try request(method, key, query, body: body, headers: [:])
+            let request = try await request(method, key, query, body: body, headers: headers)
             let (body, response) = try await answer(to: request)
             return Answer(
                 headers: response.headerFields, body: try await Self.bytes(of: body, upTo: Self.longestAnswer))
@@ -52,7 +55,7 @@ struct S3Client: Sendable {
     /// The bytes of an object from one offset to another, as they come.
     func read(_ key: String, _ range: Range<Int64>) async throws(StoreError) -> ResponseBody {
         try await repeating(Self.tries) { () async throws in
-            let request = try request(.get, key, [], body: [], headers: [.range: ByteRange.field(range)])
+            let request = try await request(.get, key, [], body: [], headers: [.range: ByteRange.field(range)])
             let (body, response) = try await answer(to: request)
             guard response.status.code == 206 else {
                 throw StoreError(.blob, "The object store answers with a whole object where a part was asked for.")
@@ -65,11 +68,16 @@ struct S3Client: Sendable {
     private nonisolated(nonsending) func repeating<Value>(
         _ tries: Int, _ ask: nonisolated(nonsending) () async throws -> Value
     ) async throws(StoreError) -> Value {
-        var number = 0
+        var (number, hasNewKeys) = (0, false)
         while true {
             let failure: StoreError
             do { return try await ask() } catch let error as StoreError {
                 throw error
+            } catch let refusal as Refusal {
+                guard keys.mayChange, !hasNewKeys else { throw refusal.error }
+                hasNewKeys = true
+                await keys.forget()
+                continue
             } catch let error as Unwell {
                 failure = StoreError(.blobAway, "The object store answers with the status \(error.status).")
             } catch {
@@ -87,7 +95,7 @@ struct S3Client: Sendable {
     /// Whether the store serves this service; asked once.
     func examine() async -> S3BlobStore.Health {
         do {
-            var request = try request(
+            var request = try await request(
                 .get, "", [(name: "list-type", value: "2"), (name: "max-keys", value: "1")], body: [], headers: [:])
             request.timeoutInterval = .seconds(5)
             let (body, _) = try await answer(to: request)
@@ -95,9 +103,17 @@ struct S3Client: Sendable {
             return .good
         } catch let error as StoreError {
             return .refused(error.message)
+        } catch let refusal as Refusal {
+            await keys.forget()
+            return .refused(refusal.error.message)
         } catch {
             return .away
         }
+    }
+
+    /// An answer that is about the keys.
+    private struct Refusal: Error {
+        let error: StoreError
     }
 
     /// An answer that may be another one the next time.
@@ -131,7 +147,7 @@ struct S3Client: Sendable {
         _ query: [(name: String, value: String)],
         body: [UInt8],
         headers: HTTPFields
-    ) throws -> Request {
+    ) async throws -> Request {
         let text = query.map { "\(PercentCodec.component($0.name))=\(PercentCodec.component($0.value))" }
         let url = try URLRecord(
             configuration.bucketURL + (key.isEmpty ? "" : "\(configuration.prefix)\(key)")
@@ -139,6 +155,8 @@ struct S3Client: Sendable {
         var request = Request(
             url: url, method: method, headerFields: headers,
             body: method == .put || method == .post ? .bytes(body) : nil)
+        let signature = SignatureV4(
+            credentials: try await keys.current(), region: configuration.region, service: "s3")
         try signature.sign(&request, at: .now)
         return request
     }
@@ -156,7 +174,9 @@ struct S3Client: Sendable {
         // A HEAD that is signed wrongly is refused with 400 and no word.
         case (401, _), (403, _), (400, "ExpiredToken"), (400, "InvalidToken"),
             (400, nil) where isHead:
-            StoreError(.blobAway, "The object store refuses the service: \(code.map(plain) ?? "\(status)").")
+            Refusal(
+                error: StoreError(.blobAway, "The object store refuses the service: \(code.map(plain) ?? "\(status)").")
+            )
         case (507, _): StoreError(.full, "The object store has no room left.")
         case (429, _), (500..., _), (400, "RequestTimeout"), (409, "OperationAborted"): Unwell(status: status)
         default:
