@@ -22,7 +22,8 @@ package struct WebhookEndpointSpec: Sendable {
             object?["url"]?.refuse("cannot be beside polled: nothing is sent")
             url = nil
         } else {
-            url = object?.required("url").flatMap { $0.webhookURL() }
+            if object?["url"] == nil { check.refuse("/url", "is required, or polled") }
+            url = object?["url"]?.webhookURL()
         }
         let events = object?["events"]?.webhookEvents()
         serverTrust = object?["serverTrust"].map { Configuration.ServerTrust(reader: $0) } ?? .init()
