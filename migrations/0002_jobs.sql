@@ -130,7 +130,7 @@ COMMENT ON COLUMN queue.suspended IS 'A client holds the job, wherever it is';
 COMMENT ON COLUMN queue.tries IS 'How many attempts were followed by another one';
 COMMENT ON COLUMN queue.expires_at IS 'The job is not started after this; null: it never expires';
 COMMENT ON COLUMN queue.flow IS 'The flow of the job; null: none';
-COMMENT ON COLUMN queue.host IS 'The host of the request; null: the job has met no limit of its host';
+COMMENT ON COLUMN queue.host IS 'The host that the job loads from; null: that of its URL, and the job has met no limit of it';
 COMMENT ON COLUMN queue.gate IS 'Which of its limiters the job waits for, flow or host; null: neither';
 COMMENT ON COLUMN queue.in_flow IS 'The job has one of the places of its flow, until it is final or tried again';
 COMMENT ON COLUMN queue.in_host IS 'The job has one of the places of its host, until it is final or tried again';

@@ -239,6 +239,11 @@ BEGIN
     IF url ~ '^[^:]+://[^/?#]*@' THEN
         PERFORM fetchd.refuse('/request/url', 'must not hold a user name or password: name a stored credential');
     END IF;
+    IF jsonb_path_exists(
+        job, '$.request.mirrors[*] ? (@.type() == "string" && @ like_regex "^[^:]+://[^/?#]*@")'
+    ) THEN
+        PERFORM fetchd.refuse('/request/mirrors', 'must not hold a user name or password');
+    END IF;
     IF job @? 'strict $.request ? (@.headers.type() == "object")' THEN
         PERFORM fetchd.refuse('/request/headers', 'must be a list of names and values in a job from SQL');
     END IF;

@@ -65,6 +65,11 @@ BEGIN
     IF url ~ '^[^:]+://[^/?#]*@' THEN
         PERFORM fetchd.refuse('/request/url', 'must not hold a user name or password: name a stored credential');
     END IF;
+    IF jsonb_path_exists(
+        job, '$.request.mirrors[*] ? (@.type() == "string" && @ like_regex "^[^:]+://[^/?#]*@")'
+    ) THEN
+        PERFORM fetchd.refuse('/request/mirrors', 'must not hold a user name or password');
+    END IF;
     IF job @? 'strict $.request ? (@.headers.type() == "object")' THEN
         PERFORM fetchd.refuse('/request/headers', 'must be a list of names and values in a job from SQL');
     END IF;
@@ -1782,7 +1787,7 @@ COMMENT ON COLUMN public.queue.expires_at IS 'The job is not started after this;
 
 COMMENT ON COLUMN public.queue.flow IS 'The flow of the job; null: none';
 
-COMMENT ON COLUMN public.queue.host IS 'The host of the request; null: the job has met no limit of its host';
+COMMENT ON COLUMN public.queue.host IS 'The host that the job loads from; null: that of its URL, and the job has met no limit of it';
 
 COMMENT ON COLUMN public.queue.gate IS 'Which of its limiters the job waits for, flow or host; null: neither';
 

@@ -66,8 +66,16 @@ CALLS = [
     ("aria2.remove", [GID], None), ("aria2.remove", [OTHER], None), ("aria2.purgeDownloadResult", [], None),
     ("aria2.getGlobalStat", [], None), ("aria2.unpauseAll", [], None),
     ("aria2.saveSession", [], "there is no file to be named"),
+    ("aria2.changeUri", [], None), ("aria2.changeUri", [GID], None), ("aria2.changeUri", [GID, 0, [], []], None),
+    ("aria2.changeUri", [GID, "1", [], []], None), ("aria2.changeUri", [GID, 1, "x", []], None),
+    ("aria2.changeUri", [GID, 1, []], None), ("aria2.changeUri", [GID, 2, [], []], None),
+    ("aria2.changeUri", [GID, 1, [], []], None), ("aria2.changeUri", [GID, 1, [], [], -1], None),
+    ("aria2.changeUri", [GID, 1, URI[1:], ["https://c.example/x.iso", "nonsense"]], None),
+    ("aria2.changeUri", [GID, 1, ["https://c.example/x.iso", "https://no.example/"], URI[1:], 9], None),
+    ("aria2.changeUri", [GID, 1, [], ["https://d.example/x.iso"], 0], None), ("aria2.getUris", [GID], None),
+    ("aria2.changeUri", [OTHER, 1, [], []], None),
     ("aria2.changePosition", [GID, 0, "POS_SET"], "is not built"),
-    ("aria2.changeUri", [GID, 1, [], []], "is not built"),
+    ("aria2.changeUri", [GID, 1, [], []], None),
     ("aria2.addTorrent", [""], "is not supported"), ("aria2.addMetalink", [""], "is not supported"),
 ]
 BODIES = [

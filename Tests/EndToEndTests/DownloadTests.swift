@@ -214,6 +214,64 @@ import Testing
         }
     }
 
+    // MARK: Mirrors
+
+    @Test func `mirrors are tried in turn, and what is secret goes to none of another origin`() async throws {
+        let gone = try WireOrigin(playing: "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone")
+        let good = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+        let rules = [gone, good].map { "127.0.0.1:\($0.port)" } + ["127.0.0.1:9"]
+        try await ServiceProcess.with(allowing: rules) { service in
+            let mirrors = ["http://10.0.0.1/x", "http://127.0.0.1:9/x", good.url("/file")]
+            let list = mirrors.map { "\"\($0)\"" }.joined(separator: ", ")
+            let fields =
+                #""headers": [{"name": "Authorization", "value": "Bearer secret"}, {"name": "X-A", "value": "1"}]"#
+            let job = try await service.fetch(
+                gone.url("/file"), request: #", "mirrors": [\#(list)], \#(fields)"#, more: #", "kind": "download""#)
+            #expect(member(job, "state") == "succeeded", "\(job)")
+            #expect(try await content(of: job, service) == Array("hello".utf8))
+            let attempts = try #require(member(job, "attempts", as: [[String: Any]].self))
+            #expect(
+                attempts.map { $0["error"] as? String } == [
+                    "badServerResponse", "addressForbidden", "cannotConnectToHost", nil,
+                ])
+            #expect(gone.received(on: 0).contains("Authorization: Bearer secret"))
+            let request = good.received(on: 0)
+            #expect(!request.contains("secret") && request.contains("X-A: 1"), "\(request)")
+            #expect(request.contains("Host: 127.0.0.1:\(good.port)"))
+
+            // When none is left the last answer is the job's, as without them.
+            let both = #""\#(gone.url("/b"))""#
+            let last = try await service.fetch(
+                gone.url("/a"), request: #", "mirrors": [\#(both)]"#, more: #", "kind": "download""#)
+            #expect(member(last, "state") == "succeeded" && member(last, "response", "status") == 404)
+            #expect(member(last, "attempts", as: [Any].self)?.count == 2)
+        }
+    }
+
+    @Test(arguments: [("\"v1\"", true), ("\"v2\"", false)])
+    func `a mirror with the same tag goes on where another broke off, and one with another starts over`(
+        _ tag: String, _ goesOn: Bool
+    ) async throws {
+        let content = pattern(300_000)
+        let broken = try WireOrigin { connection in
+            guard try connection.receiveHead() != nil else { return }
+            try connection.send("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(content.count)\r\n\r\n")
+            try connection.send(Array(content[..<100_000]))
+        }
+        let gate = Gate()
+        gate.open()
+        let other = try SlowOrigin(content, holdingAt: content.count, gate, tags: [tag])
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(broken.port)", other.rule]) { service in
+            let job = try await service.fetch(
+                broken.url("/f.bin"), request: #", "mirrors": ["\#(other.origin.url("/f.bin"))"]"#,
+                more: #", "kind": "download""#)
+            #expect(member(job, "state") == "succeeded", "\(job)")
+            #expect(member(job, "body", "digest") == SHA256Digest(of: content).field)
+            #expect(lastTransfer(of: job) == (goesOn ? 206 : 200))
+            #expect(other.origin.received(on: 0).contains("If-Range: \"v1\"\r\n"))
+        }
+    }
+
     // MARK: Going on
 
     /// Serves one resource with an entity tag, and so much of each answer until its gate is opened.

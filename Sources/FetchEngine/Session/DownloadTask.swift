@@ -52,7 +52,8 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         self.predecessor = predecessor
         wholeRequest = creation.request
         let machine = data.flatMap { data in
-            (FileSize.of(data.path) ?? -1) >= data.byteCount ? ResumeMachine(data) : nil
+            (FileSize.of(data.path) ?? -1) >= data.byteCount
+                ? ResumeMachine(data, acrossURLs: options.resumesAcrossURLs) : nil
         }
         var creation = creation
         if let request = machine?.request(creation.request) { creation.request = request }

@@ -1,4 +1,4 @@
-import FetchEngine
+package import FetchEngine
 
 /// A change of a stored job, as a merge patch (RFC 7396): null removes a member.
 package struct JobChange: Sendable, Equatable {
@@ -17,6 +17,8 @@ package struct JobChange: Sendable, Equatable {
     package var runAt: Time?
     /// How many bytes a second the job may have.
     package var maximumBytesPerSecond: Limit?
+    /// In place of its URL and its mirrors, in this order; nil for the same ones.
+    package var urls: [URLRecord]?
     /// By name; nil for those to be taken away.
     package var labels: [(name: String, value: String?)] = []
 
@@ -57,7 +59,7 @@ package struct JobChange: Sendable, Equatable {
 
     package static func == (left: JobChange, right: JobChange) -> Bool {
         left.priority == right.priority && left.runAt == right.runAt
-            && left.maximumBytesPerSecond == right.maximumBytesPerSecond
+            && left.maximumBytesPerSecond == right.maximumBytesPerSecond && left.urls == right.urls
             && left.labels.elementsEqual(right.labels) { $0 == $1 }
     }
 
@@ -90,6 +92,7 @@ package struct JobChange: Sendable, Equatable {
         case .inherited: spec.configuration.connections.maximumBytesPerSecond = nil
         case .own(let limit): spec.configuration.connections.maximumBytesPerSecond = limit
         }
+        if let urls { spec.request.setURLs(urls) }
         for label in labels {
             let index = spec.labels.firstIndex { $0.name == label.name }
             switch (index, label.value) {

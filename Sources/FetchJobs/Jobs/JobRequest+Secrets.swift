@@ -14,6 +14,9 @@ extension JobRequest {
         let urls = form == .open ? .whole : urlForm
         writer.member("url", urls.text(of: url))
         writer.member("writtenURL", writtenURL)
+        if !mirrors.isEmpty {
+            writer.member("mirrors", array: { writer in for mirror in mirrors { writer.value(urls.text(of: mirror)) } })
+        }
         writer.member("method", method.rawValue)
         if !headers.isEmpty {
             writer.member(
@@ -49,6 +52,9 @@ extension JobRequest {
             pointers.append("/request/headers/\(index)/value")
         }
         if url.query == Redaction.escapedText { pointers.append("/request/url") }
+        for (index, mirror) in mirrors.enumerated() where mirror.query == Redaction.escapedText {
+            pointers.append("/request/mirrors/\(index)")
+        }
         if mainDocumentURL?.query == Redaction.escapedText { pointers.append("/request/mainDocumentURL") }
         if case .text(let text) = body, Redaction.isText(text) { pointers.append("/request/body") }
         return pointers
@@ -70,7 +76,12 @@ extension JobRequest {
         let secret = JobRequest(reader: JSONReader(json, check: check), userInfo: &userInfo)
         try check.finish()
         guard let secret else { throw InvalidInput(pointer: "/request", message: "is not what was sealed") }
-        (url, headers, mainDocumentURL) = (secret.url, secret.headers, secret.mainDocumentURL)
+        headers = secret.headers
+        // URLs without a secret may have changed since.
+        if sensitive.contains(.query) {
+            setURLs(secret.urls)
+            mainDocumentURL = secret.mainDocumentURL
+        }
         if sensitive.contains(.body) { body = secret.body }
     }
 }

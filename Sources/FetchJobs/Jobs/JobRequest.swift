@@ -7,6 +7,8 @@ package struct JobRequest: Sendable, Equatable {
     /// The URL as its client wrote it, where the standard form is another text (RED-7); nil too where that text has
     /// what is secret.
     package private(set) var writtenURL: String?
+    /// Where the same file is too: see ``attempt(after:)``.
+    package private(set) var mirrors: [URLRecord] = []
     package var method: HTTPRequest.Method = .get
     /// In the client's order, repeats kept; sensitive fields are marked.
     package var headers = HTTPFields()
@@ -30,7 +32,17 @@ package struct JobRequest: Sendable, Equatable {
         case body
     }
 
-    package init(url: URLRecord) { self.url = url }
+    package init(url: URLRecord, mirrors: [URLRecord] = []) {
+        self.url = url
+        self.mirrors = mirrors
+    }
+
+    /// Gives it other URLs, the first of which is its own.
+    package mutating func setURLs(_ urls: [URLRecord]) {
+        guard let first = urls.first else { return }
+        if first != url { (url, writtenURL) = (first, nil) }
+        mirrors = Array(urls.dropFirst())
+    }
 
     /// Whether sending it twice does no more than sending it once (RFC 9110 §9.2.2).
     ///
@@ -57,7 +69,8 @@ extension JobRequest {
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
     ]
     private static let names: Set = [
-        "url", "writtenURL", "urlTemplate", "variables", "method", "headers", "attemptHeaders", "body", "cachePolicy",
+        "url", "writtenURL", "mirrors", "urlTemplate", "variables", "method", "headers", "attemptHeaders", "body",
+        "cachePolicy",
         "mainDocumentURL", "sensitive", "redaction", "properties",
     ]
 
@@ -68,6 +81,7 @@ extension JobRequest {
         let alone = JSONReader(reader.value, pointer: reader.pointer + "/url", check: reader.check)
         let object = isURL ? nil : reader.object(of: Self.names)
         let url = isURL ? alone.jobURL() : object.flatMap { Self.url($0) }
+        mirrors = object?["mirrors"].map { Self.mirrors($0) } ?? []
         method = object?["method"].flatMap { Self.method($0) } ?? .get
         headers = object?["headers"].map { Self.headers($0) } ?? HTTPFields()
         attemptHeaders =
@@ -76,6 +90,9 @@ extension JobRequest {
         body = object?["body"].flatMap { JobBody(reader: $0) }
         if let body, body.isElsewhere, attemptHeaders.contains(where: { $0.content == .signature }) {
             object?["attemptHeaders"]?.refuse("must have no signature of a body that is a stream, or has blobs")
+        }
+        if !mirrors.isEmpty, method != .get || body != nil {
+            object?["mirrors"]?.refuse("must be left out of a request that is not GET, or has a body")
         }
         cachePolicy = object?["cachePolicy"]?.oneOf(CachePolicy.self)
         mainDocumentURL = object?["mainDocumentURL"]?.httpURL()

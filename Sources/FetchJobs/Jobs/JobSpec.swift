@@ -191,6 +191,7 @@ extension JobSpec {
         resumeFrom = object["resumeFrom"].flatMap { JobBody.blob($0) }
         if resumeFrom != nil, kind != .download { object["resumeFrom"]?.refuse("is for downloads") }
         if kind == .upload { requireContent(reader.check) }
+        if !request.mirrors.isEmpty { requireDownload(reader.check) }
         if request.url.isFTP, !Self.methodsOfFTP.contains(request.method) {
             reader.check.refuse("/request/method", "must be GET, HEAD, PUT or POST for an ftp URL (methodInvalid)")
         }
@@ -213,6 +214,13 @@ extension JobSpec {
     }
 
     private static let methodsOfFTP: Set<HTTPRequest.Method> = [.get, .head, .put, .post]
+
+    private func requireDownload(_ check: InputCheck) {
+        if kind != .download { check.refuse("/request/mirrors", "is for downloads") }
+        if !request.url.isHTTP, !request.url.isFTP {
+            check.refuse("/request/mirrors", "must be left out where the URL is neither http, https, ftp nor ftps")
+        }
+    }
 
     private func requireContent(_ check: InputCheck) {
         if request.body == nil { check.refuse("/request/body", "is required for an upload") }

@@ -19,10 +19,10 @@ package struct OptionalSchemes: Sendable {
     }
 
     /// Refuses a URL that is not loaded here.
-    package func check(_ url: URLRecord) throws(InvalidInput) {
+    package func check(_ url: URLRecord, at pointer: String = "/request/url") throws(InvalidInput) {
         guard url.isHTTP || Self.names.contains(url.scheme) else {
             let message = "must be an http, https, ftp, ftps, data or file URL, or one of a protocol that is registered"
-            throw InvalidInput(pointer: "/request/url", message: "\(message) (schemeForbidden)")
+            throw InvalidInput(pointer: pointer, message: "\(message) (schemeForbidden)")
         }
         let setting: String
         switch url.scheme {
@@ -32,6 +32,6 @@ package struct OptionalSchemes: Sendable {
         default: return
         }
         let message = "is a \(url.scheme) URL, which this service does not load unless its operator sets \(setting)"
-        throw InvalidInput(pointer: "/request/url", message: "\(message) (schemeForbidden)")
+        throw InvalidInput(pointer: pointer, message: "\(message) (schemeForbidden)")
     }
 }

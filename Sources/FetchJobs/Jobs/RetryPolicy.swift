@@ -140,6 +140,8 @@ package struct RetryPolicy: Sendable, Equatable {
 
     /// How long to wait before the next attempt; nil when there is none.
     ///
+    /// A URL of the file that was not loaded yet is tried at once, however many attempts there were.
+    ///
     /// - Parameters:
     ///   - tries: How many attempts were followed by another one before this.
     ///   - deadline: When the job is given up; the next attempt begins before.
@@ -151,12 +153,17 @@ package struct RetryPolicy: Sendable, Equatable {
         until deadline: Timestamp?,
         random: Double
     ) -> Duration? {
+        if request.hasUntriedURL(after: tries), !Self.errorsHere.contains(failure.code) {
+            return deadline.map { Timestamp.now < $0 } ?? true ? .zero : nil
+        }
         guard tries + failure.repeats + 1 < maximumAttempts, mayHelp(against: failure) else { return nil }
         // A body that the client streams is gone once it was sent.
         guard !failure.wasSent || mayRepeat(request) && request.body != .stream else { return nil }
         var wait = backoff.wait(after: tries, random: random)
         if honorRetryAfter, let retryAfter = failure.retryAfter {
             switch retryAfterScope {
+            // The next attempt loads another URL; where that has the same host, its circuit breaker makes it wait.
+            case .host where !request.mirrors.isEmpty: break
             case .host:
                 guard retryAfter <= Self.longestRetryAfter else { return nil }
                 wait = max(wait, retryAfter)
@@ -166,6 +173,14 @@ package struct RetryPolicy: Sendable, Equatable {
         if let deadline, Timestamp.now.advanced(by: wait) >= deadline { return nil }
         return wait
     }
+
+    /// What another URL of a file would meet too: the fault is not its server's, or somebody has decided so.
+    private static let errorsHere: Set<LoadError.Code> = [
+        .cancelled, .sessionInvalidated, .userCancelledAuthentication, .cannotLoadFromNetwork,
+        .dataLengthExceedsMaximum,
+        .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile, .cannotMoveFile,
+        .headerInvalid, .headerForbidden, .proxyInvalid,
+    ]
 
     private func mayHelp(against failure: Failure) -> Bool {
         failure.status != nil || errors?.contains(failure.code.name) ?? failure.code.isTransient

@@ -18,16 +18,18 @@ extension JobSpec {
     }
 
     /// The limiters that a job of the tenant is in: it passes the gate of its flow first.
-    package func limiters(of tenant: Tenant.ID) -> [Limiter.Address] {
+    ///
+    /// - Parameter tries: How many of its attempts have failed before.
+    package func limiters(of tenant: Tenant.ID, after tries: Int = 0) -> [Limiter.Address] {
         var limiters: [Limiter.Address] = []
         if let flow { limiters.append(Limiter.Address(tenant: tenant, kind: .flow, key: flow.key)) }
-        if let host = hostLimiter(of: tenant) { limiters.append(host) }
+        if let host = hostLimiter(of: tenant, after: tries) { limiters.append(host) }
         return limiters
     }
 
-    /// The limiter of its host; nil when its URL has none.
-    package func hostLimiter(of tenant: Tenant.ID) -> Limiter.Address? {
-        request.url.hostAndPort.map { Limiter.Address(tenant: tenant, kind: .host, key: $0) }
+    /// The limiter of the host that an attempt loads from; nil when its URL has none.
+    package func hostLimiter(of tenant: Tenant.ID, after tries: Int = 0) -> Limiter.Address? {
+        request.url(after: tries).hostAndPort.map { Limiter.Address(tenant: tenant, kind: .host, key: $0) }
     }
 }
 

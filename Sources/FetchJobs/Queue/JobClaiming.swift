@@ -1,3 +1,5 @@
+package import FetchEngine
+
 /// The jobs that wait, as a node sees them that looks for work.
 package protocol JobClaiming: Sendable {
     /// Claims jobs that wait for this node, up to `limit`, and of each tenant as many as there is room for.
@@ -100,11 +102,28 @@ package final class ClaimedJob: Sendable {
         self.isCounted = isCounted
         self.waited = waited
         self.resumesAt = resumesAt
-        originQueue = OriginQueue.Key(spec, of: tenant)
+        originQueue = OriginQueue.Key(spec, of: tenant, after: tries)
     }
 
     /// It was claimed before, with an unknown result: it may have been lost with its node.
     package var mayHaveBeenLost: Bool { Int(claim) > tries + 1 }
+
+    /// What this attempt loads: the URL of the job, or one of its mirrors.
+    package var url: URLRecord { spec.request.url(after: tries) }
+
+    /// The request that this attempt sends.
+    package var request: JobRequest { spec.request.attempt(after: tries) }
+
+    /// The limiters that it is in.
+    package var limiters: [Limiter.Address] { spec.limiters(of: tenant, after: tries) }
+
+    /// The limiter of the host that it loads from; nil when its URL has none.
+    package var hostLimiter: Limiter.Address? { spec.hostLimiter(of: tenant, after: tries) }
+
+    /// The host that the next attempt loads from, where that may be another one.
+    package var nextHost: String? {
+        spec.request.mirrors.isEmpty ? nil : spec.request.url(after: tries + 1).hostAndPort
+    }
 
     package var session: SessionAddress { SessionAddress(tenant: tenant, session: spec.session ?? .default) }
 }

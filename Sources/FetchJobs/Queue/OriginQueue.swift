@@ -12,12 +12,15 @@ package struct OriginQueue: Sendable {
         private let host: String
 
         /// Nil for a job whose URL has no host.
-        package init?(_ spec: JobSpec, of tenant: Tenant.ID) {
-            guard let host = spec.request.url.hostAndPort else { return nil }
+        ///
+        /// - Parameter tries: How many of its attempts have failed before.
+        package init?(_ spec: JobSpec, of tenant: Tenant.ID, after tries: Int = 0) {
+            let url = spec.request.url(after: tries)
+            guard let host = url.hostAndPort else { return nil }
             self.tenant = tenant
             self.host = host
             session = spec.session ?? .default
-            origin = spec.request.url.origin
+            origin = url.origin
         }
 
         /// The origin is left out: it differs from the host in its scheme alone.

@@ -129,6 +129,9 @@ extension SessionSpec {
             if !job.request.url.isHTTP {
                 check.refuse("/request/url", "must be an http or https URL in a background session")
             }
+            if !job.request.mirrors.allSatisfy(\.isHTTP) {
+                check.refuse("/request/mirrors", "must be http or https URLs in a background session")
+            }
             if let body = job.request.body, !body.isBlob {
                 check.refuse("/request/body", "must be a blob in a background session")
             }

@@ -10,7 +10,7 @@ extension APIKeySpec {
     package func covers(_ job: Job) -> Bool {
         guard seesPart else { return true }
         guard let spec = job.storedSpec else { return false }
-        return (session.map { $0 == spec.session ?? .default } ?? true) && covers(spec.request.url)
+        return (session.map { $0 == spec.session ?? .default } ?? true) && spec.request.urls.allSatisfy(covers)
     }
 
     private func covers(_ url: URLRecord) -> Bool {
@@ -41,6 +41,9 @@ extension APIKeySpec {
         guard let hosts else { return violations }
         let names = hosts.map(\.description).joined(separator: ", ")
         if !covers(job.request.url) { refuse("/request/url", "must be of a host that the key is bound to: \(names)") }
+        for (index, mirror) in job.request.mirrors.enumerated() where !covers(mirror) {
+            refuse("/request/mirrors/\(index)", "must be of a host that the key is bound to: \(names)")
+        }
         if job.configuration.proxy != .init() {
             refuse("/configuration/proxy", "cannot be set with a key that is bound to hosts")
         }
@@ -58,7 +61,7 @@ extension APIKeySpec {
                 refuse("/configuration/redirects/allowedHosts", "has \(host), and the key is bound to \(names)")
             }
         } else {
-            let own = job.request.url.host.map { [$0] } ?? []
+            let own = job.request.urls.compactMap(\.host)
             let covered = own.filter { host in hosts.contains { $0.coversEveryPort(of: host) } }
             job.configuration.redirects.allowedHosts = Set(hosts.compactMap(\.wholeHost) + covered)
         }

@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 import Postgres
 
@@ -53,7 +54,7 @@ extension PostgresJobStore {
                 -- jobs.change
                 WITH changed AS (
                     UPDATE jobs
-                    SET spec = new.spec, labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
+                    SET spec = new.spec, host = coalesce(\(change.urls?.first?.hostAndPort), host), labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
                         sealed_secrets = coalesce(\(secrets), sealed_secrets)
                     FROM (SELECT \(RawJSON(spec.json)) AS spec) AS new
                     WHERE tenant_id = \(tenant) AND id = \(id) AND jobs.spec::text = \(old)::text
@@ -74,7 +75,15 @@ extension PostgresJobStore {
                         -- A time that the client tells afterwards is meant.
                         discretionary = q.discretionary AND \(change.runAt == nil),
                         -- One that waits for a time is not at a gate; the next claim finds out again.
-                        gate = CASE WHEN \(change.runAt == nil) THEN q.gate END,
+                        gate = CASE WHEN \(change.runAt == nil && change.urls == nil) THEN q.gate END,
+                        -- Of the URL whose turn it is.
+                        host = CASE
+                            WHEN \(change.urls == nil) OR q.node_id IS NOT NULL THEN q.host
+                            ELSE (\(change.urls?.map { $0.hostAndPort ?? "" } ?? []))[
+                                1 + q.tries % \(Int32(max(1, change.urls?.count ?? 1)))
+                            ]
+                        END,
+                        in_host = q.in_host AND (\(change.urls == nil) OR q.node_id IS NOT NULL),
                         -- Whether it runs or is being claimed just now: the node that has it reads what is stored.
                         is_changed = true
                     FROM changed c

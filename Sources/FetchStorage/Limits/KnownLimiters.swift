@@ -51,10 +51,12 @@ package final class KnownLimiters: KnownLimits {
     var exist: Bool { state.withLock { !$0.limited.isEmpty || !$0.openCircuits.isEmpty } }
 
     /// The limiters with limits that a job is in: it passes the gate of its flow first.
-    func limiters(of spec: JobSpec, tenant: Tenant.ID) -> [Limiter.Address] {
+    ///
+    /// - Parameter tries: How many of its attempts have failed before.
+    func limiters(of spec: JobSpec, tenant: Tenant.ID, after tries: Int = 0) -> [Limiter.Address] {
         state.withLock { state in
             guard !state.limited.isEmpty || !state.openCircuits.isEmpty else { return [] }
-            return spec.limiters(of: tenant).filter { limiter in
+            return spec.limiters(of: tenant, after: tries).filter { limiter in
                 state.limited.contains(limiter) || state.openCircuits[limiter] != nil
             }
         }

@@ -9,7 +9,9 @@ extension PostgresWorkQueue {
     /// How long a limiter is left to who admits its jobs just now.
     private static let patience = Duration.milliseconds(20)
 
-    package func limiters(of job: ClaimedJob) -> [Limiter.Address] { known.limiters(of: job.spec, tenant: job.tenant) }
+    package func limiters(of job: ClaimedJob) -> [Limiter.Address] {
+        known.limiters(of: job.spec, tenant: job.tenant, after: job.tries)
+    }
 
     package func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission {
         try await StoreError.wrap {

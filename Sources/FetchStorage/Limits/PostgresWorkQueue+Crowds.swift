@@ -19,7 +19,7 @@ extension PostgresWorkQueue {
                     LEFT JOIN unnest(\(surplus.map(\.id)), \(surplus.map(\.claim))) AS surplus (job_id, claim)
                         ON surplus.job_id = q.job_id AND surplus.claim = q.claim AND q.node_id = \(node)
                             AND NOT q.begun AND NOT q.cancelling
-                    WHERE q.tenant_id = \(host.tenant) AND q.node_id IS NOT NULL AND j.host = \(host.key)
+                    WHERE q.tenant_id = \(host.tenant) AND q.node_id IS NOT NULL AND coalesce(q.host, j.host) = \(host.key)
                     -- In one order, so that no two statements wait for each other.
                     ORDER BY q.job_id
                     FOR UPDATE OF q

@@ -24,7 +24,7 @@ package final class SharedBandwidths: BandwidthSource {
 
     package func bandwidths(of job: ClaimedJob) -> [Bandwidth] {
         guard exist.load(ordering: .relaxed) else { return [] }
-        let limiters = job.spec.limiters(of: job.tenant)
+        let limiters = job.limiters
         return state.withLock { state in
             var bandwidths = [state.bandwidths[.all], state.bandwidths[.tenant(job.tenant)]].compactMap(\.self)
             for limiter in limiters {

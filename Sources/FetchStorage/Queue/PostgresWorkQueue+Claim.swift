@@ -64,7 +64,7 @@ extension PostgresWorkQueue {
                 FROM share
                 CROSS JOIN LATERAL (
                     \(Query.waiting(
-                        "q.ctid AS row_id, q.tenant_id, q.job_id, q.flow, q.in_flow, q.in_host",
+                        "q.ctid AS row_id, q.tenant_id, q.job_id, q.flow, q.host, q.in_flow, q.in_host",
                         of: "share.tenant_id", limit: "share.count", locking: "FOR UPDATE SKIP LOCKED"))
                 ) AS next
             ), looked AS MATERIALIZED (
@@ -156,7 +156,10 @@ extension Query {
                 END AS gate
             FROM due
             CROSS JOIN LATERAL (
-                SELECT j.host FROM jobs j WHERE j.tenant_id = due.tenant_id AND j.id = due.job_id OFFSET 0
+                SELECT coalesce(due.host, j.host) AS host
+                FROM jobs j
+                WHERE j.tenant_id = due.tenant_id AND j.id = due.job_id
+                OFFSET 0
             ) AS j
             LEFT JOIN LATERAL (\(limiter("'flow'", "due.flow"))) AS flow ON true
             LEFT JOIN LATERAL (\(limiter("'host'", "j.host"))) AS host ON true

@@ -33,16 +33,17 @@ extension PostgresWorkQueue {
                     \(ordered.map(\.outcome.errorName)),
                     \(ordered.map { $0.outcome.status.map { Int16(clamping: $0) } }),
                     \(ordered.map(\.outcome.metrics)),
-                    \(ordered.map(\.outcome.decisions))
+                    \(ordered.map(\.outcome.decisions)),
+                    \(ordered.map(\.job.nextHost))
                 ) AS input (
                     tenant_id, job_id, claim, wait, deadline, started_at, finished_at, state, error_name, status,
-                    metrics, decisions
+                    metrics, decisions, next_host
                 )
             ), waiting AS (
                 UPDATE queue q
                 SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, resumes_at = NULL,
                     scheduled = true, run_at = now() + input.wait,
-                    tries = q.tries + 1, in_host = false, expires_at = least(q.expires_at, input.deadline),
+                    tries = q.tries + 1, in_host = false, host = coalesce(input.next_host, q.host), expires_at = least(q.expires_at, input.deadline),
                     -- In a flow with an order, those behind it wait until it is final.
                     in_flow = q.in_flow AND \(Query.isInOrderedFlow)
                 FROM input

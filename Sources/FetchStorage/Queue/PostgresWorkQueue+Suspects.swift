@@ -26,7 +26,7 @@ extension PostgresWorkQueue {
                 """
                 -- queue.claimSuspects
                 WITH due AS MATERIALIZED (
-                    SELECT q.ctid AS row_id, q.tenant_id, q.job_id, q.flow, q.in_flow, q.in_host
+                    SELECT q.ctid AS row_id, q.tenant_id, q.job_id, q.flow, q.host, q.in_flow, q.in_host
                     FROM queue q
                     WHERE \(Query.isWaitingSuspect) AND q.tenant_id <> ALL (\(Array(known.pausedTenants)))
                         AND \(Query.mostCompany) = \(Int64(count))

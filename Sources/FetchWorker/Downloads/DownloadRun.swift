@@ -133,6 +133,7 @@ struct DownloadRun: Sendable {
         // The delegate or the rules are asked, also about types that the configuration has decoded.
         if load.decisions?.asks(.shouldDecodeSourceData) != true { options.decodedMediaTypes = decodedMediaTypes }
         options.expectedDigest = load.settings.destination.checksum
+        options.resumesAcrossURLs = !job.spec.request.mirrors.isEmpty
         return options
     }
 

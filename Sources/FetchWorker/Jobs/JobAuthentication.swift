@@ -27,7 +27,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         configuration: AttemptConfiguration
     ) async -> JobChallengeAnswerer? {
         // Most jobs have nothing to answer with, and are spared the rest.
-        let saysNothing = rules == .init() && !job.spec.request.url.isFTP
+        let saysNothing = rules == .init() && !job.url.isFTP
         if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
         guard let storage = configuration.credentialStorage else { return nil }
         var credential = named?.credential

@@ -117,7 +117,7 @@ struct JobExecution {
     private func noteRefusal(_ outcome: JobOutcome) {
         guard var target = outcome.refusedTarget else { return }
         // A refusal without a URL is about the one that the job names.
-        if target.url.isEmpty { target.url = job.spec.request.url.redacted }
+        if target.url.isEmpty { target.url = job.url.redacted }
         dispatcher.refusals.note(target, of: job.tenant)
     }
 
@@ -201,7 +201,7 @@ struct JobExecution {
         metadata["tenant.id"] = "\(job.tenant)"
         if let session = job.spec.session { metadata["session.id"] = "\(session)" }
         metadata.trace(job.attemptTrace(recordedBy: dispatcher.runner.spans))
-        let url = job.spec.request.url
+        let url = job.url
         // Only of these schemes is it known where secrets may stand; a URL without a host may be all data.
         if let host = url.host, !host.isEmpty {
             metadata["url.host"] = "\(host)"

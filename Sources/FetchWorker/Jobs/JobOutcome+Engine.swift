@@ -16,21 +16,20 @@ extension JobOutcome {
         let urls = load.job.spec.request.urlForm
         switch result {
         case .success((let response, let body)):
-            if load.retry.statuses.contains(response.status.code) {
+            let isFailure = load.retry.statuses.contains(response.status.code)
+            let wait = isFailure || load.isWrongAddress(response) ? load.wait(after: response, of: task) : nil
+            if isFailure {
                 self.init(failing: .status(of: response), startedAt: start, urls)
-                if load.retry.final?.matches(response) != true {
-                    retryAfter = load.wait(
-                        after: .init(
-                            code: .badServerResponse, status: response.status.code,
-                            retryAfter: load.retry.retryAfter(of: response), wasSent: true,
-                            repeats: task.metrics.repeats))
-                }
+                retryAfter = wait
+            } else if let wait {
+                self.init(failing: .mirrorStatus(of: response), startedAt: start, urls)
+                retryAfter = wait
             } else {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
             show(response, of: task, urls)
             // Where a redirect has led is another host.
-            let asked = load.job.spec.request.url
+            let asked = load.job.url
             if response.url == asked || response.url.hostAndPort == asked.hostAndPort {
                 signal = Limiter.Signal(of: response)
                 // A job that alone heeds its server holds back no others, and lets them go on.
@@ -104,6 +103,19 @@ extension JobOutcome {
     }
 }
 
+extension PreparedLoad {
+    /// Whether a file is not where it was looked for, and may be where nobody has looked yet.
+    fileprivate func isWrongAddress(_ response: Response) -> Bool { hasUntriedURL && response.status.code >= 400 }
+
+    fileprivate func wait(after response: Response, of task: SessionTask) -> Duration? {
+        guard retry.final?.matches(response) != true else { return nil }
+        return wait(
+            after: .init(
+                code: .badServerResponse, status: response.status.code, retryAfter: retry.retryAfter(of: response),
+                wasSent: true, repeats: task.metrics.repeats))
+    }
+}
+
 extension RefusedTarget {
     /// The target that a load was refused; nil when it failed otherwise.
     init?(_ error: LoadError) {
@@ -146,6 +158,14 @@ extension LoadError {
         LoadError(
             .badServerResponse,
             "The server answered with the status \(response.status.code), which retry.statuses names a failure.",
+            failingURL: response.url)
+    }
+
+    /// The error of an attempt after which another URL of the file is loaded.
+    fileprivate static func mirrorStatus(of response: Response) -> LoadError {
+        LoadError(
+            .badServerResponse,
+            "The server answered with the status \(response.status.code); the next of the mirrors is tried.",
             failingURL: response.url)
     }
 }

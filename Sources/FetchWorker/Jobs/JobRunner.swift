@@ -325,7 +325,7 @@ package final class JobRunner: Sendable {
         let credential = try await credentials.ofServer(terms.settings.authentication.credential)
         let answerer = await JobChallengeAnswerer.forJob(
             job, terms.settings.authentication, stores: stores, credential: credential, configuration: configuration)
-        var (request, made) = try await content.request(for: job.spec.request, of: job.tenant)
+        var (request, made) = try await content.request(for: job.request, of: job.tenant)
         copies += made
         if !job.spec.request.attemptHeaders.isEmpty {
             try await addAttemptHeaders(to: &request, of: job)
@@ -347,7 +347,9 @@ package final class JobRunner: Sendable {
         if let decisions, job.spec.runAt != nil, job.tries == 0 {
             request = try await decisions.beginning(request, in: configuration)
         }
-        if let signature = credential?.signature(for: request.url), terms.settings.authentication.allows(.awsSigV4) {
+        if let credential, credential.isFor(job), let signature = credential.signature(for: request.url),
+            terms.settings.authentication.allows(.awsSigV4)
+        {
             try signature.sign(&request, at: .now)
             // It is good for a while only.
             decisions?.neverPark()
@@ -365,6 +367,12 @@ extension JobOutcome {
 }
 
 extension NamedCredentials.Opened {
+    /// Whether it may be shown to the server of a mirror: one that came with the job is for that of the job's URL.
+    fileprivate func isFor(_ job: ClaimedJob) -> Bool {
+        space != nil
+            || ProtectionSpace.Party(server: job.url) == ProtectionSpace.Party(server: job.spec.request.url)
+    }
+
     /// The signature of requests for a URL; nil when they are not signed.
     fileprivate func signature(for url: URLRecord) -> SignatureV4? {
         guard let signature = SignatureV4(credential) else { return nil }

@@ -71,6 +71,9 @@ final class PreparedLoad: Sendable {
         return retry.wait(after: failure, of: job, until: deadline, random: random())
     }
 
+    /// Whether the file has another URL that no attempt has loaded yet.
+    var hasUntriedURL: Bool { job.spec.request.hasUntriedURL(after: job.tries) }
+
     private var asksCacheAlone: Bool {
         let own = job.spec.request.cachePolicy ?? .useProtocolCachePolicy
         let policy =

@@ -12,7 +12,7 @@ extension Dispatcher {
 
     /// Applies the signal of the origin's response to a job, so that no others spend attempts on being refused (R35).
     nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
-        guard let signal = outcome.signal, let host = job.spec.hostLimiter(of: job.tenant) else { return }
+        guard let signal = outcome.signal, let host = job.hostLimiter else { return }
         let bounded = signal.bounded(by: configuration.longestOpenCircuit)
         do throws(StoreError) {
             guard try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) else { return }

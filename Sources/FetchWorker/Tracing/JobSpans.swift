@@ -34,7 +34,7 @@ struct JobSpans: Sendable {
             "attempt", .internal, attempt, parent: job.span, from: outcome.startedAt, to: outcome.finishedAt)
         span.set(job)
         span.set("fetchd.attempt.number", job.claim)
-        span.set("server.address", job.spec.request.url.host)
+        span.set("server.address", job.url.host)
         span.set("http.response.status_code", outcome.status)
         if let name = outcome.errorName { span.fail(name) }
         tracer.record(span)
@@ -68,7 +68,7 @@ struct JobSpans: Sendable {
         span.set("fetchd.job.kind", job.spec.kind.rawValue)
         span.set("fetchd.job.state", outcome.state.rawValue)
         span.set("fetchd.job.attempts", job.tries + 1)
-        span.set("server.address", job.spec.request.url.host)
+        span.set("server.address", job.url.host)
         if let name = outcome.errorName { span.fail(name) }
         tracer.record(span)
     }

@@ -161,7 +161,7 @@ import Testing
                  "gid": "0123456789ABCDEF", "allow-overwrite": "true", "all-proxy": "me:pw@proxy.example:3128",
                  "split": "16", "unknown": "x", "max-connection-per-server": 5}
                 """
-            let uris = #"["nonsense", "https://a.example/file.iso", "https://b.example/b", "https://u:p@c.example/"]"#
+            let uris = #"["nonsense", "https://a.example/file.iso", "https://b.example/b"]"#
             let added = try await call("aria2.addUri", "\(uris), \(options)", of: calls)
             #expect(added.json?["result"]?.string == "0123456789abcdef", "\(added.text)")
             let job = try await job("0123456789abcdef", of: calls)
@@ -385,7 +385,7 @@ import Testing
 
     @Test func `what is not there says so, and a session is saved already`() async throws {
         try await server.test { calls in
-            for method in ["addTorrent", "addMetalink", "changePosition", "changeUri", "shutdown", "forceShutdown"] {
+            for method in ["addTorrent", "addMetalink", "changePosition", "shutdown", "forceShutdown"] {
                 let answer = try await call("aria2.\(method)", of: calls)
                 #expect(message(answer)?.hasSuffix("is not supported by Fetchd") == true, "\(answer.text)")
             }
@@ -416,6 +416,67 @@ import Testing
             let refused = try await call("aria2.pause", #""\#(gid)""#, token: reader.revealed, of: calls)
             #expect(refused.status == .forbidden && message(refused)?.contains("jobs:write") == true, "\(refused.text)")
             #expect(try await call("aria2.tellStatus", #""\#(gid)""#, token: reader.revealed, of: calls).status == .ok)
+        }
+    }
+
+    // MARK: Mirrors
+
+    @Test func `further URIs are mirrors, which are listed and changed while a download waits`() async throws {
+        try await server.test { calls in
+            let mixed = #"["magnet:?xt=1", "https://a.example/f", "ftp://b.example/f", "https://c.example/f"]"#
+            let refused = try await call("aria2.addUri", mixed, of: calls)
+            #expect(message(refused)?.contains("SCHEMES_FTP") == true, "\(refused.text)")
+            let secret = try await call(
+                "aria2.addUri", #"["https://a.example/f", "https://u:p@b.example/f"]"#, of: calls)
+            #expect(message(secret)?.contains("must not hold a user name or password") == true, "\(secret.text)")
+            let added = try await call(
+                "aria2.addUri", #"["https://a.example/f", "https://b.example/f"], {"pause": "true"}"#, of: calls)
+            let gid = try #require(added.json?["result"]?.string, "\(added.text)")
+            func uris() async throws -> [String] {
+                let list = try await call("aria2.getUris", #""\#(gid)""#, of: calls).json?["result"]?.elements ?? []
+                return list.map { $0["uri"]?.string ?? "?" }
+            }
+            func change(_ parameters: String) async throws -> String {
+                let answer = try await call("aria2.changeUri", #""\#(gid)", \#(parameters)"#, of: calls)
+                return answer.json?["result"]?.json ?? message(answer) ?? ""
+            }
+            #expect(try await job(gid, of: calls)["request"]?["mirrors"]?[0]?.string == "https://b.example/f")
+            #expect(try await uris() == ["https://a.example/f", "https://b.example/f"])
+            #expect(
+                try await change(#"1, ["https://b.example/f", "https://no.example/"], ["https://c.example/f"]"#)
+                    == "[1,1]")
+            #expect(try await change(#"1, [], ["https://d.example/f", "nonsense"], 0"#) == "[0,1]")
+            #expect(try await uris() == ["https://d.example/f", "https://a.example/f", "https://c.example/f"])
+            #expect(try await change("1, [], []") == "[0,0]")
+            #expect(try await change("2, [], []") == "fileIndex is out of range")
+            #expect(
+                try await change("0, [], []")
+                    == "The integer parameter at 1 has invalid value: the value must be greater than or equal to 1.")
+            #expect(try await change("1, [], [], -1") == "Position must be greater than or equal to 0.")
+            #expect(try await change("1, []") == "The parameter at 3 is required but missing.")
+            let all = try await uris().map { "\"\($0)\"" }.joined(separator: ",")
+            #expect(try await change("1, [\(all)], []") == "A download without a URI is not supported by Fetchd")
+            #expect(try await change(#"1, [], ["https://u:p@e.example/"]"#).contains("password"))
+            let many = (0..<20).map { "\"https://m\($0).example/\"" }.joined(separator: ",")
+            #expect(try await change("1, [], [\(many)]").hasSuffix("is not supported by Fetchd"))
+            #expect(try await uris().count == 3)
+            _ = try await call("aria2.remove", #""\#(gid)""#, of: calls)
+            #expect(try await change("1, [], []") == "Cannot remove URIs from GID#\(gid)")
+        }
+    }
+
+    @Test func `a password of the first URI is never that of another server`() async throws {
+        try await server.test { calls in
+            for options in [#"{"http-user": "u", "http-passwd": "p"}"#, #"{"header": "X-Api-Key: k"}"#] {
+                let answer = try await call("aria2.addUri", #"["https://a.example/f"], \#(options)"#, of: calls)
+                let gid = try #require(answer.json?["result"]?.string)
+                let moved = try await call(
+                    "aria2.changeUri", #""\#(gid)", 1, [], ["https://evil.example/f"], 0"#, of: calls)
+                #expect(message(moved)?.hasPrefix("Another server as the first") == true, "\(moved.text)")
+                let behind = try await call(
+                    "aria2.changeUri", #""\#(gid)", 1, [], ["https://b.example/f", "https://a.example/g"]"#, of: calls)
+                #expect(behind.json?["result"]?.json == "[0,2]", "\(behind.text)")
+            }
         }
     }
 

@@ -60,6 +60,39 @@ import Testing
         }
     }
 
+    @Test func `a job waits at the gate of the host whose URL is next in turn`() async throws {
+        try await StoreFixture.with { fixture in
+            let mirror = Limiter.Address(tenant: Self.host.tenant, kind: .host, key: "mirror.example")
+            try await Self.store(fixture).setPaused(true, mirror)
+            let text =
+                #"{"kind": "download", "request": {"url": "http://origin.example/", "mirrors": ["http://mirror.example/"]}}"#
+            let spec = try JobSpec(json: try JSONParser.parse(text.utf8))
+            _ = try await fixture.store().enqueue([NewJob(tenant: fixture.tenant, spec: spec)])
+            let first = try #require(try await Self.next(fixture).first)
+            #expect(first.hostLimiter?.key == "origin.example" && first.nextHost == "mirror.example")
+            #expect(try await fixture.queue().retry(first, .make(.failed), after: .zero))
+            _ = try await fixture.queue().promote()
+            #expect(try await Self.next(fixture).isEmpty)
+            #expect(try await Self.store(fixture).limiter(mirror)?.waiting == 1)
+            try await Self.store(fixture).setPaused(false, mirror)
+            let second = try #require(try await Self.next(fixture).first)
+            #expect(second.hostLimiter?.key == "mirror.example" && second.tries == 1)
+            // Its URLs change only while it waits, and so does the host whose limits hold.
+            try await Self.store(fixture).setPaused(true, Self.host)
+            #expect(try await fixture.queue().retry(second, .make(.failed), after: .zero))
+            var change = JobChange()
+            change.urls = spec.request.urls.reversed()
+            let stored = try #require(try await fixture.store().job(first.id, of: fixture.tenant))
+            let isChanged = try await fixture.store().change(
+                first.id, of: fixture.tenant, from: stored.spec,
+                to: try change.applied(to: try #require(stored.storedSpec)), change)
+            #expect(isChanged)
+            _ = try await fixture.queue().promote()
+            let third = try #require(try await Self.next(fixture).first)
+            #expect(third.hostLimiter?.key == "mirror.example" && third.tries == 2)
+        }
+    }
+
     @Test func `two nodes that look at once let no more through than may run`() async throws {
         try await StoreFixture.with { fixture in
             try await Self.store(fixture).set(try Self.limits(#"{"parallelism": 2}"#), of: Self.host)

@@ -942,6 +942,14 @@ export interface Request {
   /** The values of the variables, one for each. */
   variables?: Record<string, string>;
   url?: JobURL;
+  /**
+   * Further URLs of the same file, for a download by GET without a body: http, https, ftp or ftps, without a user
+   * name and password. Each attempt loads the next one in turn, and after the last of them `url` again. As long as
+   * there is one that was not loaded yet, another attempt follows at once: after an error of whatever kind that is
+   * not the node's own, and after a status from 400 on, even where `retry` allows no more. From then on `retry`
+   * says whether there are more attempts, and what comes of the last one is what comes of the job.
+   */
+  mirrors?: Array<JobURL>;
   /** Any token but CONNECT, TRACE and TRACK (RFC 9110 §9.1). */
   method?: string;
   /**
@@ -957,10 +965,10 @@ export interface Request {
   body?: RequestBody;
   /**
    * What beside sensitive header fields is sealed where the job is stored and never shown again: the query of the
-   * URL (and of `mainDocumentURL`), which is `?<redacted>` in all URLs that the job met, or the body, which is
-   * `{"text": "<redacted>"}` whatever its form. Answers to a job with a sensitive query are not cached, and a
-   * download begins anew after an interruption. A body that is a stream or has blobs cannot be named: it is not in
-   * the job.
+   * URL (and of its mirrors, and of `mainDocumentURL`), which is `?<redacted>` in all URLs that the job met, or
+   * the body, which is `{"text": "<redacted>"}` whatever its form. Answers to a job with a sensitive query are not
+   * cached, and a download begins anew after an interruption. A body that is a stream or has blobs cannot be
+   * named: it is not in the job.
    */
   sensitive?: Array<"query" | "body">;
   /**

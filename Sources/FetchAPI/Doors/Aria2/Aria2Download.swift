@@ -11,9 +11,6 @@ struct Aria2Download: Sendable {
     static let labelOfGID = "aria2.gid"
     static let labelOfBeginning = "aria2.gid6"
     static let labelOfDirectory = "aria2.dir"
-    /// Before the number of a further URI.
-    static let uriLabelPrefix = "aria2.uri."
-    static let maximumFurtherURIs = 16
     /// Of a download that names none; some clients cannot tell the name of a file in the root.
     static let standardDirectory = "/downloads"
     /// The flow of all downloads of a tenant.
@@ -67,15 +64,10 @@ struct Aria2Download: Sendable {
         return stored ?? spec.configuration.destination.filename
     }
 
-    /// Whether a further URI is kept: one that has no password and fits into a label.
-    static func keeps(uri: String) -> Bool {
-        let authority = uri.split(separator: "://", maxSplits: 1).last.map { $0.prefix { !"/?#".contains($0) } } ?? ""
-        return uri.utf8.count <= maximumLabelBytes && !authority.contains("@")
-    }
-
-    private var uris: [String] {
-        ["\(spec.request.url)"]
-            + spec.labels.filter { $0.name.hasPrefix(Self.uriLabelPrefix) }.map(\.value)
+    /// The number of the URI that is loaded, or was loaded last.
+    private var turn: Int {
+        let tries = job.attempts.count { $0.nextAttemptAt != nil }
+        return tries % spec.request.urls.count
     }
 
     // MARK: How it is
@@ -182,13 +174,13 @@ struct Aria2Download: Sendable {
         }
     }
 
-    /// The first one is loaded; the others are kept and told, and never tried.
+    /// One is loaded at a time.
     func writeURIs(_ writer: inout JSONWriter) {
         let isBegun = status != .waiting && status != .paused
-        for (index, uri) in uris.enumerated() {
+        for (index, url) in spec.request.urls.enumerated() {
             writer.object { writer in
-                writer.member("status", isBegun && index == 0 ? "used" : "waiting")
-                writer.member("uri", uri)
+                writer.member("status", isBegun && index == turn ? "used" : "waiting")
+                writer.member("uri", "\(url)")
             }
         }
     }
@@ -200,7 +192,7 @@ struct Aria2Download: Sendable {
                 "servers",
                 array: { writer in
                     writer.object { writer in
-                        let uri = uris[0]
+                        let uri = "\(spec.request.urls[turn])"
                         writer.member("currentUri", uri)
                         writer.member("downloadSpeed", "\(Int64((progress?.bytesPerSecond ?? 0).rounded()))")
                         writer.member("uri", uri)

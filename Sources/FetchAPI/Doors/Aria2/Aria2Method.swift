@@ -44,7 +44,7 @@ enum Aria2Method: String, Sendable, CaseIterable {
     var access: Access {
         switch self {
         case .addUri: Access(scope: .writeJobs, reach: .submission)
-        case .remove, .forceRemove, .pause, .forcePause, .unpause, .changeOption, .removeDownloadResult:
+        case .remove, .forceRemove, .pause, .forcePause, .unpause, .changeOption, .changeUri, .removeDownloadResult:
             Access(scope: .writeJobs, reach: .own)
         case .pauseAll, .forcePauseAll, .unpauseAll, .purgeDownloadResult:
             Access(scope: .writeJobs, reach: .tenant)
@@ -52,7 +52,7 @@ enum Aria2Method: String, Sendable, CaseIterable {
         case .tellActive, .tellWaiting, .tellStopped, .getGlobalStat, .getGlobalOption:
             Access(scope: .readJobs, reach: .tenant)
         case .addTorrent, .getPeers, .addMetalink, .changePosition, .tellStatus, .getUris, .getFiles, .getServers,
-            .getOption, .changeUri, .getVersion, .getSessionInfo, .shutdown, .forceShutdown, .saveSession, .listMethods,
+            .getOption, .getVersion, .getSessionInfo, .shutdown, .forceShutdown, .saveSession, .listMethods,
             .listNotifications:
             Access(scope: .readJobs, reach: .own)
         }
@@ -66,7 +66,7 @@ enum Aria2Method: String, Sendable, CaseIterable {
         switch self {
         case .addTorrent: .notSupported("BitTorrent")
         case .addMetalink: .notSupported("Metalink")
-        case .changePosition, .changeUri, .shutdown, .forceShutdown: .notSupported(rawValue)
+        case .changePosition, .shutdown, .forceShutdown: .notSupported(rawValue)
         default: nil
         }
     }

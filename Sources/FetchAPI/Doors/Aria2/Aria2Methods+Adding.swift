@@ -11,10 +11,7 @@ extension Aria2Methods {
         let options = try arguments.optionalOptions(1) ?? Aria2Options()
         _ = try arguments.optionalPosition(2)
         guard !uris.isEmpty else { throw Aria2Failure.noURI }
-        guard uris.count <= Self.maximumURIs else {
-            throw Aria2Failure.notSupported("A download with more than \(Self.maximumURIs) URIs")
-        }
-        let loaded = uris.filter { Self.schemes.contains(Self.scheme(of: $0)) }
+        let loaded = try Self.loaded(uris)
         guard let url = loaded.first else {
             let other = uris.map(Self.scheme).first(where: Self.otherSchemes.contains)
             throw other.map { Aria2Failure.notSupported($0) } ?? .nothingToDownload
@@ -24,8 +21,8 @@ extension Aria2Methods {
             return gid
         }
         let gid = own ?? Aria2GID()
-        var job = try options.job(loading: url)
-        job.append(JSONMember("labels", .object(try Self.labels(gid, loaded.dropFirst(), options.place.directory))))
+        var job = try options.job(loading: url, mirrors: Array(loaded.dropFirst()))
+        job.append(JSONMember("labels", .object(try Self.labels(gid, options.place.directory))))
         if let own {
             guard try await named(own, caller).isEmpty else { throw Self.taken(own) }
             // Two that come at the same time find nothing, and only one of them is stored.
@@ -50,13 +47,18 @@ extension Aria2Methods {
 
     private static func taken(_ gid: Aria2GID) -> Aria2Failure { Aria2Failure("GID#\(gid.text) is already used") }
 
+    /// Those of some URIs that can be loaded.
+    static func loaded(_ uris: [String]) throws(Aria2Failure) -> [String] {
+        let loaded = uris.filter { schemes.contains(scheme(of: $0)) }
+        guard loaded.count <= maximumURIs else { throw .notSupported("A download with more than \(maximumURIs) URIs") }
+        return loaded
+    }
+
     private static func scheme(of uri: String) -> String {
         uri.firstIndex(of: ":").map { uri[..<$0].lowercased() } ?? ""
     }
 
-    private static func labels(
-        _ gid: Aria2GID, _ further: ArraySlice<String>, _ directory: String?
-    ) throws(Aria2Failure) -> [JSONMember] {
+    private static func labels(_ gid: Aria2GID, _ directory: String?) throws(Aria2Failure) -> [JSONMember] {
         var labels = [
             JSONMember(Aria2Download.label.name, .string(Aria2Download.label.value)),
             JSONMember(Aria2Download.labelOfGID, .string(gid.text)),
@@ -65,9 +67,6 @@ extension Aria2Methods {
         if let directory {
             labels.append(
                 JSONMember(Aria2Download.labelOfDirectory, .string(try Aria2Download.directory(directory))))
-        }
-        for (index, uri) in further.filter(Aria2Download.keeps).prefix(Aria2Download.maximumFurtherURIs).enumerated() {
-            labels.append(JSONMember("\(Aria2Download.uriLabelPrefix)\(index + 2)", .string(uri)))
         }
         return labels
     }

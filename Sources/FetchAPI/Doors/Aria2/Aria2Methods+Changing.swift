@@ -91,6 +91,60 @@ extension Aria2Methods {
         return .ok
     }
 
+    /// Takes URIs out of the list of a download and puts others in; each that is named goes once.
+    func changeURIs(_ arguments: Aria2Arguments, _ caller: Aria2Caller) async throws -> RawJSON {
+        _ = try arguments.text(0)
+        let index = try arguments.integer(1, from: 1)
+        let (removed, added) = (try arguments.list(2).compactMap(\.text), try arguments.list(3).compactMap(\.text))
+        let position = try arguments.optionalPosition(4)
+        let download = try await find(arguments, caller)
+        guard index == 1 else { throw Aria2Failure("fileIndex is out of range") }
+        guard [.waiting, .paused].contains(download.status) else {
+            throw download.job.state.isFinal
+                ? Aria2Failure("Cannot remove URIs from GID#\(download.gid)")
+                : .notSupported("A change of the URIs of an active download")
+        }
+        var uris = download.spec.request.urls.map { "\($0)" }
+        let count = uris.count
+        for uri in removed {
+            // As the service writes it, or as the client did.
+            let written = JobRequest.standardForm(ofURL: uri)
+            if let place = uris.firstIndex(where: { $0 == uri || $0 == written }) { uris.remove(at: place) }
+        }
+        let left = uris.count
+        uris.insert(contentsOf: try Self.loaded(added), at: min(Int(clamping: position ?? .max), left))
+        let changed = (removed: count - left, added: uris.count - left)
+        if changed != (0, 0) { try await set(uris, of: download, caller) }
+        return .array { writer in
+            writer.value(Int64(changed.removed))
+            writer.value(Int64(changed.added))
+        }
+    }
+
+    private func set(_ uris: [String], of download: Aria2Download, _ caller: Aria2Caller) async throws {
+        guard let first = uris.first else { throw Aria2Failure.notSupported("A download without a URI") }
+        _ = try Self.loaded(uris)
+        // Read as a new download would be, so that the same rules hold.
+        let asked = try JobSpec(json: .object(try Aria2Options().job(loading: first, mirrors: Array(uris.dropFirst()))))
+        let own = download.spec
+        if !asked.request.isOfSameOrigin(as: own.request),
+            own.request.hasSensitiveFields || own.configuration.authentication.credential != nil
+        {
+            throw Aria2Failure.notSupported("Another server as the first of a download with a password or credentials")
+        }
+        guard asked.configuration.authentication.credential == nil else {
+            throw Aria2Failure.notSupported("A password in a URI that is added later")
+        }
+        var change = JobChange()
+        change.urls = asked.request.urls
+        var spec = try change.applied(to: own)
+        try caller.key.bind(&spec)
+        _ = try await sessions.job(spec, of: caller.tenant, idempotency: nil)
+        guard
+            try await jobs.change(download.job.id, of: caller.tenant, from: download.job.spec, to: spec, change)
+        else { throw Aria2Failure("GID#\(download.gid) was changed just now: try again") }
+    }
+
     private func flow(_ caller: Aria2Caller) -> Limiter.Address {
         Limiter.Address(tenant: caller.tenant, kind: .flow, key: Aria2Download.flow)
     }

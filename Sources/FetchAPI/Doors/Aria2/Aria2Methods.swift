@@ -8,7 +8,7 @@ struct Aria2Methods: Sendable {
     private static let maximumOffset: Int64 = 10_000
     /// How many jobs are read at once.
     static let groupSize = 100
-    static let maximumURIs = 100
+    static let maximumURIs = 1 + JobRequest.maximumMirrors
     /// Which program its clients take it for.
     static let version = "1.36.0"
 
@@ -52,6 +52,7 @@ struct Aria2Methods: Sendable {
             return .array { _ in }
         case .getOption: return .object(try await find(arguments, caller).writeOptions)
         case .changeOption: return try await changeOption(arguments, caller)
+        case .changeUri: return try await changeURIs(arguments, caller)
         case .getGlobalOption: return try await globalOption(caller)
         case .changeGlobalOption: return try await changeGlobalOption(arguments, caller)
         case .removeDownloadResult: return try await removeResult(arguments, caller)
@@ -67,7 +68,7 @@ struct Aria2Methods: Sendable {
             let digest = SHA256Digest(of: Array("aria2 \(caller.tenant)".utf8))
             return .object { $0.member("sessionId", digest.hexadecimal(20)) }
         case .saveSession: return .ok
-        case .addTorrent, .addMetalink, .changePosition, .changeUri, .shutdown, .forceShutdown, .listMethods,
+        case .addTorrent, .addMetalink, .changePosition, .shutdown, .forceShutdown, .listMethods,
             .listNotifications:
             throw Aria2Failure.noMethod(method.rawValue)
         }

@@ -11,9 +11,11 @@ extension Aria2Options {
     ]
 
     /// The members of the job of a download but for its labels.
-    func job(loading url: String) throws(Aria2Failure) -> [JSONMember] {
+    ///
+    /// - Parameter mirrors: Where the file is too.
+    func job(loading url: String, mirrors: [String] = []) throws(Aria2Failure) -> [JSONMember] {
         var job = [
-            JSONMember("kind", .string("download")), JSONMember("request", try request(url)),
+            JSONMember("kind", .string("download")), JSONMember("request", try request(url, mirrors)),
             JSONMember("configuration", try configuration()),
             JSONMember("flow", .object([JSONMember("key", .string(Aria2Download.flow))])),
         ]
@@ -23,7 +25,7 @@ extension Aria2Options {
 
     // MARK: The request
 
-    private func request(_ url: String) throws(Aria2Failure) -> JSONValue {
+    private func request(_ url: String, _ mirrors: [String]) throws(Aria2Failure) -> JSONValue {
         var fields: [(name: String, value: String)] = []
         for line in headers {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -41,6 +43,7 @@ extension Aria2Options {
             add("Authorization", "Basic \(pair.base64EncodedString())")
         }
         var request = [JSONMember("url", .string(url))]
+        if !mirrors.isEmpty { request.append(JSONMember("mirrors", .array(mirrors.map(JSONValue.string)))) }
         if !fields.isEmpty { request.append(JSONMember("headers", .headerFields(fields))) }
         return .object(request)
     }

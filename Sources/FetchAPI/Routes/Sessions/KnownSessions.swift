@@ -65,6 +65,9 @@ final class KnownSessions: Sendable {
     private func check(_ spec: JobSpec, of tenant: Tenant.ID, among names: [String]?) throws(InvalidInput) {
         let url = spec.request.url
         if protocols.protocol(for: url, of: tenant, among: names) == nil { try schemes.check(url) }
+        for (index, mirror) in spec.request.mirrors.enumerated() {
+            try schemes.check(mirror, at: "/request/mirrors/\(index)")
+        }
     }
 
     /// Refuses a session with protocols that its tenant does not have.

@@ -24,6 +24,12 @@ public struct DownloadOptions: Sendable {
     /// bytes as they come, before a file is decoded and after HTTP's content coding is undone.
     public var expectedDigest: ExpectedDigest?
 
+    /// Whether resume data of one URL is of use for another, where both are of the same file; `false` by default.
+    ///
+    /// A server that did not give the first bytes gives the rest when it names the same validator and the same length of
+    /// the whole; otherwise the download starts from the beginning.
+    public var resumesAcrossURLs = false
+
     /// Where temporary files are made; `/tmp` by default.
     ///
     /// A download with a destination makes its own beside it.

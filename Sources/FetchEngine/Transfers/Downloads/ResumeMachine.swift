@@ -18,10 +18,15 @@ struct ResumeMachine {
     }
 
     let data: ResumeData
+    /// Whether another URL may give the rest.
+    private let acrossURLs: Bool
     /// Set once the rest was refused, so that it is asked for once only.
     private var hasGivenUp = false
 
-    init(_ data: ResumeData) { self.data = data }
+    init(_ data: ResumeData, acrossURLs: Bool = false) {
+        self.data = data
+        self.acrossURLs = acrossURLs
+    }
 
     /// The request for the rest: `Range` and `If-Range`, and the coding that the first part came in.
     ///
@@ -53,7 +58,7 @@ struct ResumeMachine {
             content.total == nil || data.totalCount == nil || content.total == data.totalCount,
             content.total.map({ range.upperBound == $0 - 1 }) ?? true,
             response.expectedContentLength.map({ $0 == Int64(range.count) }) ?? true,
-            isSameResource(response), response.contentCoding == data.contentCoding
+            isSameResource(response, of: content.total), response.contentCoding == data.contentCoding
         else { return giveUp() }
         return .resume(offset: data.byteCount, total: content.total ?? data.totalCount)
     }
@@ -62,7 +67,7 @@ struct ResumeMachine {
     private mutating func unsatisfiable(_ response: Response) -> Action {
         guard let field = response.headerFields[.contentRange], let content = ContentRange(field),
             content.range == nil, content.total == data.byteCount, data.totalCount == data.byteCount,
-            isSameResource(response)
+            isSameResource(response, of: content.total)
         else { return giveUp() }
         return .complete
     }
@@ -72,10 +77,11 @@ struct ResumeMachine {
         return .askAgain
     }
 
-    /// A redirect may lead elsewhere by now, where the same tag may mean something else.
-    private func isSameResource(_ response: Response) -> Bool {
+    /// A redirect may lead elsewhere by now, where the same tag may mean something else; a mirror has the same length too.
+    private func isSameResource(_ response: Response, of total: Int64?) -> Bool {
         let url = response.url
-        guard url.origin == data.finalURL.origin, url.path == data.finalURL.path else { return false }
+        let isSameURL = url.origin == data.finalURL.origin && url.path == data.finalURL.path
+        guard isSameURL || acrossURLs && total != nil && total == data.totalCount else { return false }
         switch data.validator {
         // A 206 must repeat the tag (RFC 9110 §15.3.7). The date it may leave out, but a server that knows no If-Range
         // could not be told from one that does; starting over is the smaller harm.

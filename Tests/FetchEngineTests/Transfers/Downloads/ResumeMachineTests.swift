@@ -62,6 +62,21 @@ import Testing
         #expect(machine.received(try response(more: [.contentEncoding: "GZip"])) == .resume(offset: 100, total: 1000))
     }
 
+    @Test func `a mirror gives the rest where it has the same validator and the same known length, and not else`()
+        throws
+    {
+        func action(_ response: Response, total: Int64? = 1000) throws -> ResumeMachine.Action {
+            var machine = ResumeMachine(try .make(total: total), acrossURLs: true)
+            return machine.received(response)
+        }
+        let mirror = "http://mirror.example/other"
+        #expect(try action(try response(url: mirror)) == .resume(offset: 100, total: 1000))
+        #expect(try action(try response(url: mirror, range: "bytes 100-999/*")) == .askAgain)
+        #expect(try action(try response(url: mirror), total: nil) == .askAgain)
+        for tag in ["\"v2\"", "W/\"v1\"", nil] { #expect(try action(try response(url: mirror, tag: tag)) == .askAgain) }
+        #expect(try action(try response(status: 200, url: mirror)) == .startOver)
+    }
+
     // Proves: DLD-14.
     @Test func `a whole response starts over, a failed precondition asks again`() throws {
         var machine = ResumeMachine(try .make())

@@ -754,6 +754,12 @@ class Request(Model):
     asked about (`didCanonicalize`). It is not kept when it has a user name, a query that is sensitive, or
     characters that mislead, and not when it is another URL."""
     url: JobURL | None = None
+    mirrors: list[JobURL] | None = None
+    """Further URLs of the same file, for a download by GET without a body: http, https, ftp or ftps, without a user
+    name and password. Each attempt loads the next one in turn, and after the last of them `url` again. As long as
+    there is one that was not loaded yet, another attempt follows at once: after an error of whatever kind that is
+    not the node's own, and after a status from 400 on, even where `retry` allows no more. From then on `retry`
+    says whether there are more attempts, and what comes of the last one is what comes of the job."""
     method: str | None = None
     """Any token but CONNECT, TRACE and TRACK (RFC 9110 §9.1)."""
     headers: Any = None
@@ -767,10 +773,10 @@ class Request(Model):
     body: RequestBody | None = None
     sensitive: list[Literal['query', 'body']] | None = None
     """What beside sensitive header fields is sealed where the job is stored and never shown again: the query of the
-    URL (and of `mainDocumentURL`), which is `?<redacted>` in all URLs that the job met, or the body, which is
-    `{"text": "<redacted>"}` whatever its form. Answers to a job with a sensitive query are not cached, and a
-    download begins anew after an interruption. A body that is a stream or has blobs cannot be named: it is not in
-    the job."""
+    URL (and of its mirrors, and of `mainDocumentURL`), which is `?<redacted>` in all URLs that the job met, or
+    the body, which is `{"text": "<redacted>"}` whatever its form. Answers to a job with a sensitive query are not
+    cached, and a download begins anew after an interruption. A body that is a stream or has blobs cannot be
+    named: it is not in the job."""
     redaction: Literal['text', 'digest'] | None = None
     """What is stored and shown in place of sensitive fields and a sensitive body: `<redacted>`, or `REDACTED:` and
     the SHA-256 of the value or the body in hexadecimal digits, by which equal secrets are told, and ones that are
@@ -3087,6 +3093,7 @@ JobActionResult._members = (
 Request._members = (
     Member("writtenURL", "written_url", text, False),
     Member("url", "url", text, False),
+    Member("mirrors", "mirrors", listed(text), False),
     Member("method", "method", text, False),
     Member("headers", "headers", anything, False),
     Member("attemptHeaders", "attempt_headers", lambda value: listed(AttemptHeader.from_json)(value), False),

@@ -323,6 +323,7 @@ class Request(TypedDict, total=False):
     urlTemplate: str
     variables: dict[str, str]
     url: JobURL
+    mirrors: Sequence[JobURL]
     method: str
     headers: RequestHeaderList | RequestHeaderMap
     attemptHeaders: Sequence[AttemptHeader]
