@@ -16,9 +16,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import xmlrpc.client
 
 GID = "0123456789abcdef"
 OTHER = "fedcba9876543210"
+THIRD = "00112233445566aa"
 PAUSED = {"gid": GID, "pause": "true", "out": "x.iso", "header": ["A: b", "C: d"], "user-agent": "ua"}
 URI = ["https://a.example/x.iso", "https://b.example/x.iso"]
 
@@ -62,10 +64,6 @@ CALLS = [
     ("aria2.changeGlobalOption", [{"max-concurrent-downloads": "x"}], None),
     ("aria2.pause", [GID], None), ("aria2.forcePause", [GID], None), ("aria2.pause", [OTHER], None),
     ("aria2.unpause", [OTHER], None), ("aria2.pauseAll", [], None), ("aria2.forcePauseAll", [], None),
-    ("aria2.removeDownloadResult", [GID], None), ("aria2.removeDownloadResult", [OTHER], None),
-    ("aria2.remove", [GID], None), ("aria2.remove", [OTHER], None), ("aria2.purgeDownloadResult", [], None),
-    ("aria2.getGlobalStat", [], None), ("aria2.unpauseAll", [], None),
-    ("aria2.saveSession", [], "there is no file to be named"),
     ("aria2.changeUri", [], None), ("aria2.changeUri", [GID], None), ("aria2.changeUri", [GID, 0, [], []], None),
     ("aria2.changeUri", [GID, "1", [], []], None), ("aria2.changeUri", [GID, 1, "x", []], None),
     ("aria2.changeUri", [GID, 1, []], None), ("aria2.changeUri", [GID, 2, [], []], None),
@@ -74,9 +72,22 @@ CALLS = [
     ("aria2.changeUri", [GID, 1, ["https://c.example/x.iso", "https://no.example/"], URI[1:], 9], None),
     ("aria2.changeUri", [GID, 1, [], ["https://d.example/x.iso"], 0], None), ("aria2.getUris", [GID], None),
     ("aria2.changeUri", [OTHER, 1, [], []], None),
+    ("aria2.removeDownloadResult", [GID], None), ("aria2.removeDownloadResult", [OTHER], None),
+    ("aria2.remove", [GID], None), ("aria2.remove", [OTHER], None), ("aria2.purgeDownloadResult", [], None),
+    ("aria2.getGlobalStat", [], None), ("aria2.unpauseAll", [], None),
+    ("aria2.saveSession", [], "there is no file to be named"),
     ("aria2.changePosition", [GID, 0, "POS_SET"], "is not built"),
     ("aria2.changeUri", [GID, 1, [], []], None),
     ("aria2.addTorrent", [""], "is not supported"), ("aria2.addMetalink", [""], "is not supported"),
+]
+CALLS_OF_XML = [
+    ("aria2.getVersion", [], None), ("aria2.tellStatus", [OTHER], None), ("aria2.tellStatus", ["a<b>&\"'"], None),
+    ("aria2.addUri", [URI, {**PAUSED, "gid": THIRD}], None), ("aria2.tellStatus", [THIRD], None),
+    ("aria2.getUris", [THIRD], None),
+    ("aria2.tellWaiting", [0, 9, ["gid"]], None), ("aria2.changeUri", [THIRD, 1, URI[1:], []], None),
+    ("aria2.changeOption", [THIRD, {"timeout": "0"}], None), ("aria2.pause", [THIRD], None), ("no.such", [], None),
+    ("system.multicall", [[{"methodName": "no.such", "params": []}, 5, {}]], None),
+    ("aria2.remove", [THIRD], None), ("aria2.purgeDownloadResult", [], None),
 ]
 BODIES = [
     "{bad", "", "5", '"x"', "[]", "{}", '{"id": "1"}', '{"method": "aria2.getVersion"}', '{"id": "1", "method": 5}',
@@ -92,6 +103,9 @@ BODIES = [
      ' {"methodName": "system.multicall", "params": [[]]}, {"methodName": "no.such", "params": ["SECRET"]},'
      ' {"methodName": "aria2.tellStatus", "params": ["SECRET", "fedcba9876543210"]}]]}'),
 ]
+# Bodies for XML-RPC; the answers to these have a status alone in common.
+XML = ["", "<bad", "{}", "<methodCall>", "<methodCall><methodName>aria2.getVersion</methodName></methodCall>",
+       "<methodCall><methodName>no.such</methodName><params/></methodCall>"]
 ENDS = ["status", "errorCode", "errorMessage", "totalLength", "completedLength"]
 
 
@@ -117,6 +131,19 @@ class Peer:
     def call(self, method, parameters):
         secret = [] if method.startswith("system.") else [self.secret]
         return self.post(json.dumps({"jsonrpc": "2.0", "id": "q", "method": method, "params": secret + parameters}))
+
+    def xml(self, method, parameters):
+        secret = [] if method.startswith("system.") else [self.secret]
+        body = xmlrpc.client.dumps(tuple(secret + parameters), method).encode()
+        url = self.url.replace("/jsonrpc", "/rpc")
+        status, kind, text = self.ask(urllib.request.Request(url, body))
+        try:
+            return status, kind, form(list(xmlrpc.client.loads(text)[0]))
+        except xmlrpc.client.Fault as fault:
+            return status, kind, fault.faultCode, fault.faultString
+
+    def body_of_xml(self, body):
+        return self.ask(urllib.request.Request(self.url.replace("/jsonrpc", "/rpc"), body.encode()))[0]
 
     def result(self, method, *parameters):
         return json.loads(self.call(method, list(parameters))[2])["result"]
@@ -192,6 +219,11 @@ def speak(aria2, ours, folder, urls):
         view = named if method.startswith("system.list") else seen
         compare(f"{method} {json.dumps(parameters)}", view(aria2.call(method, parameters)),
                 view(ours.call(method, parameters)), reason, faults)
+    for body in XML:
+        compare(f"XML {body}", aria2.body_of_xml(body), ours.body_of_xml(body), None, faults)
+    for method, parameters, reason in CALLS_OF_XML:
+        compare(f"XML {method} {json.dumps(parameters)}", aria2.xml(method, parameters), ours.xml(method, parameters),
+                reason, faults)
     for query, reason in [("method=aria2.getVersion&id=a&params=PARAMS", None),
                           ("method=aria2.getVersion&id=a&params=PARAMS&jsoncallback=f", None),
                           ("method=aria2.getVersion&id=a&jsoncallback=f", None), ("", None), ("id=a", None),

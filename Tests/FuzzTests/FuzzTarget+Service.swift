@@ -25,6 +25,7 @@ extension FuzzTarget {
         case .issuerKeys: Self.issuerKeys(bytes)
         case .clientFields: Self.clientFields(text)
         case .operations: Self.operations(bytes)
+        case .xmlCall: Self.xmlCall(bytes)
         default: preconditionFailure("\(self) is read elsewhere")
         }
     }
@@ -91,6 +92,21 @@ extension FuzzTarget {
             } catch {
                 preconditionFailure("\(error)")
             }
+        }
+    }
+
+    /// What a call of XML-RPC brings is written as XML that reads as the same, but for the kinds that JSON has not.
+    private static func xmlCall(_ bytes: [UInt8]) {
+        guard let call = try? XMLRPCReader.call(in: bytes) else { return }
+        for value in call.parameters {
+            var writer = JSONWriter()
+            writer.value(value)
+            let answer = XMLRPCWriter.answer(.success(RawJSON(writer.bytes)))
+            // Between the parameters of an answer there is what stands between those of a call.
+            let head = Array("<methodCall><params>".utf8)
+            let again = head + answer.dropFirst(45).dropLast(26) + Array("</params></methodCall>".utf8)
+            guard let read = try? XMLRPCReader.call(in: again) else { preconditionFailure("is written as no XML") }
+            precondition(read.parameters.count == 1)
         }
     }
 

@@ -46,12 +46,13 @@ enum FuzzTarget: String, CaseIterable {
     case issuerKeys
     case clientFields
     case operations
+    case xmlCall
 
     func run(_ bytes: [UInt8]) {
         switch self {
         case .targetGuard, .headerFields, .contentRange, .dates, .keys, .digestFields: runOnFields(bytes)
         case .jobJSON, .cursor, .cron, .rateLimit, .query, .token, .curl, .serviceJSON, .waitExpression, .traceContext,
-            .provider, .issuerKeys, .clientFields, .operations:
+            .provider, .issuerKeys, .clientFields, .operations, .xmlCall:
             runOnService(bytes)
         default: runOnAnswer(bytes)
         }

@@ -147,5 +147,15 @@ extension HostileInput {
             .operations, "{\"on\": \"didReceiveResponse\", \"headers\": {\"a\": \"b\"", repeating: ", \"a#\": \"b\"",
             "}}"),
         .init(.query, "", repeating: "a#=b&"), .init(.query, "a=", repeating: "%41"),
+        .init(.xmlCall, xml, repeating: "<value><array><data>"), .init(.xmlCall, xml, repeating: "&amp;", xmlEnd),
+        .init(.xmlCall, xml, repeating: "<!---->", xmlEnd), .init(.xmlCall, xml, repeating: "<![CDATA[a]]>", xmlEnd),
+        .init(.xmlCall, xml + "<array><data>", repeating: "<value/>", "</data></array>" + xmlEnd),
+        .init(
+            .xmlCall, xml + "<struct>", repeating: "<member><name>a#</name><value>b</value></member>",
+            "</struct>" + xmlEnd),
+        .init(.xmlCall, "<!--", repeating: "-"), .init(.xmlCall, "<?", repeating: "?"),
+        .init(.xmlCall, "<methodCall ", repeating: "a=\"b\" "), .init(.xmlCall, "<![CDATA[", repeating: "]"),
     ]
+    private static let xml = "<methodCall><params><param><value>"
+    private static let xmlEnd = "</value></param></params></methodCall>"
 }

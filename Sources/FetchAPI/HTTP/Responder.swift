@@ -88,7 +88,7 @@ struct Responder: HTTPResponder {
     /// A problem in the form that clients at a path read.
     private static func response(to problem: Problem, at path: String, _ id: RequestID) -> Response {
         if QStashDoor.serves(path) { return QStashDoor.response(to: problem) }
-        if Aria2Door.serves(path) { return Aria2Door.response(to: problem) }
+        if Aria2Door.serves(path) { return Aria2Door.response(to: problem, at: path) }
         return problem.response(requestID: id.text)
     }
 

@@ -480,6 +480,100 @@ import Testing
         }
     }
 
+    // MARK: XML-RPC
+
+    private func xml(_ method: String, _ parameters: String = "", of calls: TestCalls) async throws -> TestAnswer {
+        let secret = "<param><value><string>token:\(server.token.revealed)</string></value></param>"
+        return try await calls.with("")(
+            .post, "/rpc",
+            body: "<?xml version=\"1.0\"?><methodCall><methodName>\(method)</methodName>"
+                + "<params>\(secret)\(parameters)</params></methodCall>")
+    }
+
+    @Test func `the same methods are called by XML-RPC, with answers and faults as aria2 writes them`() async throws {
+        try await server.test { calls in
+            let uri = "<value><array><data><value>https://a.example/x?a=1&amp;b=&#50;</value></data></array></value>"
+            let options =
+                "<value><struct><member><name>gid</name><value>0123456789abcdef</value></member>"
+                + "<member><name>pause</name><value><string><![CDATA[true]]></string></value></member></struct></value>"
+            let added = try await xml(
+                "aria2.addUri", "<param>\(uri)</param><param>\(options)</param>", of: calls)
+            #expect(added.status == .ok && added.headers[.contentType] == "text/xml")
+            #expect(
+                added.text == "<?xml version=\"1.0\"?><methodResponse><params><param><value><string>0123456789abcdef"
+                    + "</string></value></param></params></methodResponse>")
+            #expect(
+                try await job("0123456789abcdef", of: calls)["request"]?["url"]?.string == "https://a.example/x?a=1&b=2"
+            )
+            let told = try await xml(
+                "aria2.getUris", "<param><value>0123456789abcdef</value></param>", of: calls)
+            #expect(
+                told.text.contains(
+                    "<param><value><array><data><value><struct><member><name>status</name><value><string>waiting</string>"
+                        + "</value></member><member><name>uri</name><value><string>https://a.example/x?a=1&amp;b=2</string>"
+                        + "</value></member></struct></value></data></array></value></param>"), "\(told.text)")
+            let list = try await xml(
+                "aria2.tellWaiting",
+                "<param><value><int>0</int></value></param><param><value><i4>0</i4></value></param>", of: calls)
+            #expect(list.text.contains("<param><value><array><data></data></array></value></param>"), "\(list.text)")
+            let fault = try await xml("aria2.tellStatus", "<param><value>a&lt;</value></param>", of: calls)
+            #expect(
+                fault.status == .ok
+                    && fault.text == "<?xml version=\"1.0\"?><methodResponse><fault><value><struct><member>"
+                        + "<name>faultCode</name><value><int>1</int></value></member><member><name>faultString</name>"
+                        + "<value><string>Invalid GID a&lt;</string></value></member></struct></value></fault></methodResponse>"
+            )
+            let two =
+                "<value><array><data><value><struct><member><name>methodName</name><value>aria2.getVersion</value></member>"
+                + "<member><name>params</name><value><array><data/></array></value></member></struct></value>"
+                + "<value><int>5</int></value></data></array></value>"
+            let several = try await calls.with("")(
+                .post, "/rpc",
+                body:
+                    "<methodCall><methodName>system.multicall</methodName><params><param>\(two)</param></params></methodCall>"
+            )
+            #expect(several.text.contains("<name>faultString</name><value><string>Unauthorized</string>"))
+            #expect(several.text.contains("system.multicall expected struct."), "\(several.text)")
+        }
+    }
+
+    @Test(arguments: [
+        "", "<", "<bad", "{}", "<methodCall>", "<methodCall/>x", "<other/>",
+        "<methodCall><methodName>a</methodName></methodCall><x/>",
+        "<methodCall><methodName><b/></methodName></methodCall>",
+        "<methodCall><params><param><value><int>x</int></value></param></params></methodCall>",
+        "<methodCall><params><param><value><boolean>2</boolean></value></param></params></methodCall>",
+        "<methodCall><params><param><value><double>nan</double></value></param></params></methodCall>",
+        "<methodCall><params><param><value><base64>!!!</base64></value></param></params></methodCall>",
+        "<methodCall><params><param><value><odd>1</odd></value></param></params></methodCall>",
+        "<methodCall><params><param><value>&no;</value></param></params></methodCall>",
+        "<methodCall><params><param><value>&#0;</value></param></params></methodCall>",
+        "<methodCall><params><param><value>&#xD800;</value></param></params></methodCall>",
+        "<!DOCTYPE x [<!ENTITY a \"b\">]><methodCall><methodName>&a;</methodName></methodCall>",
+        "<methodCall><methodName>a</methodname></methodCall>", "<!-- <methodCall></methodCall>",
+    ])
+    func `what is no call of XML-RPC is refused with 400`(_ body: String) async throws {
+        try await server.test { calls in
+            let answer = try await calls.with("")(.post, "/rpc", body: body)
+            #expect(answer.status == .badRequest && answer.headers[.contentType] == "text/xml", "\(answer.text)")
+            #expect(answer.text.contains("<name>faultString</name>"))
+        }
+    }
+
+    @Test func `XML that is deep, or long, takes a time that grows with its length alone`() async throws {
+        try await server.test { calls in
+            for (open, close) in [("<value><array><data>", "</data></array></value>"), ("<!--", "-->"), ("&amp;", "")] {
+                let count = 1_000_000 / (open.count + close.count)
+                let middle = String(repeating: open, count: count) + String(repeating: close, count: count)
+                let body =
+                    "<methodCall><methodName>a</methodName><params><param>\(middle)</param></params></methodCall>"
+                let start = ContinuousClock.now
+                let answer = try await calls.with("")(.post, "/rpc", body: body)
+                #expect(answer.status == .badRequest && ContinuousClock.now - start < .seconds(5))
+            }
+        }
+    }
+
     // MARK: Pages
 
     @Test func `GET has a call in its query, and a script with a plain name for its function alone`() async throws {

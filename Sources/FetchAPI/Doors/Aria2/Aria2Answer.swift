@@ -24,22 +24,27 @@ struct Aria2Answer: Sendable {
                 writer.member("jsonrpc", "2.0")
                 switch result {
                 case .success(let value): writer.member("result", value)
-                case .failure(let failure): writer.member("error", object: failure.write)
+                case .failure(let failure): writer.member("error", object: { failure.write(&$0) })
                 }
             }
         case .batch(let answers): writer.array { writer in for answer in answers { answer.write(&writer) } }
         }
     }
 
+    /// As JSON.
+    var bytes: [UInt8] {
+        var writer = JSONWriter()
+        write(&writer)
+        return writer.bytes
+    }
+
     /// - Parameters:
     ///   - origin: The page that may read it; nil for none.
     ///   - callback: The function that a script calls with it; nil for JSON alone.
     func response(to origin: String?, calling callback: String? = nil) -> Response {
-        var writer = JSONWriter()
-        write(&writer)
         var body = ByteBuffer()
         if let callback { body.writeString("\(callback)(") }
-        body.writeBytes(writer.bytes)
+        body.writeBytes(bytes)
         if callback != nil { body.writeString(")") }
         var headers: HTTPFields = [
             .contentType: callback == nil ? "application/json-rpc" : "text/javascript", .cacheControl: "no-store",

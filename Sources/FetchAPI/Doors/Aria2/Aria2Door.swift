@@ -4,22 +4,24 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The requests of aria2, so that programs that steer it work against this service: `/jsonrpc`.
+/// The requests of aria2, so that programs that steer it work against this service: `/jsonrpc`, and `/rpc` for XML-RPC.
 ///
 /// A download is an ordinary job of the kind `download`, with labels that say what only aria2 has words for.
 struct Aria2Door: Sendable {
     static let path = "/jsonrpc"
+    static let pathOfXML = "/rpc"
     static let maximumBody = 1 << 20
 
     let methods: Aria2Methods
     let origins: AllowedOrigins
 
-    static func serves(_ path: String) -> Bool { path == Self.path }
+    static func serves(_ path: String) -> Bool { path == Self.path || path == pathOfXML }
 
     var routes: [Route] {
         [
             Route(.post, Self.path, calls: post), Route(.get, Self.path, calls: get),
-            Route(.options, Self.path, preflight),
+            Route(.options, Self.path, preflight), Route(.post, Self.pathOfXML, calls: postXML),
+            Route(.options, Self.pathOfXML, preflight),
         ]
     }
 
@@ -31,6 +33,34 @@ struct Aria2Door: Sendable {
         let body = try await call.body(upTo: Self.maximumBody)
         let request = Aria2Request(reading: body.readableBytesView)
         return await answer(request, to: call, responder).response(to: origin)
+    }
+
+    private func postXML(_ call: Call, _ responder: Responder) async throws -> Response {
+        let origin = try origins.require(of: call)
+        _ = try call.query()
+        let body = try await call.body(upTo: Self.maximumBody)
+        let request: (name: String, parameters: [JSONValue])
+        do { request = try XMLRPCReader.call(in: body.readableBytesView) } catch {
+            throw Problem(.malformedRequest, "The body is no call of XML-RPC.")
+        }
+        var exchange = Aria2Exchange(call: call, responder: responder, methods: methods, in: .xml)
+        return Self.response(to: await exchange.answerAny(request.name, request.parameters), origin)
+    }
+
+    /// Faults of calls are answers of XML-RPC, and so have no status but that of what a limit refuses.
+    private static func response(to result: Result<RawJSON, Aria2Failure>, _ origin: String?) -> Response {
+        var headers: HTTPFields = [
+            .contentType: "text/xml", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+        ]
+        AllowedOrigins.write(origin, to: &headers)
+        var status = HTTPResponse.Status.ok
+        if case .failure(let failure) = result, failure.status != .badRequest {
+            status = failure.status
+            headers[.retryAfter] = failure.retryAfter
+        }
+        return Response(
+            status: status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: XMLRPCWriter.answer(result))))
     }
 
     /// The same by parameters of the query, as JSON or as a script that calls a function (JSONP).
@@ -54,8 +84,10 @@ struct Aria2Door: Sendable {
 
     private func preflight(_ call: Call) async throws -> Response {
         let origin = try origins.require(of: call)
+        let methods = call.request.uri.path == Self.path ? ["GET", "POST"] : ["POST"]
         var headers: HTTPFields = [
-            .allow: "GET, OPTIONS, POST", .accessControlAllowMethods: "GET, POST",
+            .allow: (methods + ["OPTIONS"]).sorted().joined(separator: ", "),
+            .accessControlAllowMethods: methods.joined(separator: ", "),
             .accessControlAllowHeaders: "Authorization, Content-Type", .accessControlMaxAge: "1728000",
         ]
         AllowedOrigins.write(origin, to: &headers)
@@ -65,7 +97,8 @@ struct Aria2Door: Sendable {
     private func answer(_ request: Aria2Request, to call: Call, _ responder: Responder) async -> Aria2Answer {
         var exchange = Aria2Exchange(call: call, responder: responder, methods: methods)
         guard request.isBatch else {
-            return await exchange.answer(request.items.first ?? Aria2Request.Item(id: .null, failure: .invalidRequest))
+            let item = request.items.first ?? Aria2Request.Item(id: .null, failure: .invalidRequest)
+            return await exchange.answer(item)
         }
         guard request.items.count <= Aria2Exchange.maximumCalls else {
             return Aria2Answer(id: .null, result: .failure(.tooManyCalls))
@@ -76,8 +109,14 @@ struct Aria2Door: Sendable {
     }
 
     /// A problem of a request as a whole, as aria2's clients read one.
-    static func response(to problem: Problem) -> Response {
-        var response = Aria2Answer(id: .null, result: .failure(Aria2Failure(problem))).response(to: nil)
+    static func response(to problem: Problem, at path: String) -> Response {
+        let failure = Aria2Failure(problem)
+        var response =
+            path == pathOfXML
+            ? response(to: .failure(failure), nil)
+            : Aria2Answer(id: .null, result: .failure(failure)).response(to: nil)
+        // A request that is no call has its status.
+        if path == pathOfXML { response.status = failure.status }
         for field in problem.headers where field.name != .wwwAuthenticate { response.headers[field.name] = field.value }
         return response
     }

@@ -1,6 +1,12 @@
 import FetchJobs
 import HTTPTypes
 
+/// How calls are written.
+enum Aria2Form: Sendable {
+    case json
+    case xml
+}
+
 /// The calls of one request, which are answered one after the other.
 ///
 /// Each is admitted as a request of its own: its tenant's rate, its scope and its work are looked at for every call. One
@@ -10,30 +16,39 @@ struct Aria2Exchange {
     static let maximumCalls = 100
     /// How many bytes all answers to one request may have.
     private static let maximumAnswer = 16 << 20
+    /// In XML they are several times as long.
+    private static let maximumAnswerOfXML = 4 << 20
     /// What each answer needs besides its text.
     private static let answerOverhead = 64
 
     let call: Call
     let responder: Responder
     let methods: Aria2Methods
-    private var room = maximumAnswer
+    let form: Aria2Form
+    private var room: Int
     private var calls = 0
     /// The key that was shown first, or why it is none.
     private var shown: (text: String?, key: Result<APIKey, Problem>)?
 
-    init(call: Call, responder: Responder, methods: Aria2Methods) {
+    init(call: Call, responder: Responder, methods: Aria2Methods, in form: Aria2Form = .json) {
         self.call = call
         self.responder = responder
         self.methods = methods
+        self.form = form
+        room = form == .xml ? Self.maximumAnswerOfXML : Self.maximumAnswer
     }
 
     mutating func answer(_ item: Aria2Request.Item) async -> Aria2Answer {
         switch item.call {
         case .failure(let failure): return Aria2Answer(id: item.id, result: .failure(failure))
         case .success(let (name, parameters)):
-            let result = name == "system.multicall" ? await all(parameters) : await answer(name, parameters)
-            return Aria2Answer(id: item.id, result: result)
+            return Aria2Answer(id: item.id, result: await answerAny(name, parameters))
         }
+    }
+
+    /// The result of a call, which may be several.
+    mutating func answerAny(_ name: String, _ parameters: [JSONValue]) async -> Result<RawJSON, Aria2Failure> {
+        name == "system.multicall" ? await all(parameters) : await answer(name, parameters)
     }
 
     /// The results of several calls, each in a list of its own, and errors as they are.
@@ -48,7 +63,7 @@ struct Aria2Exchange {
                 for result in results {
                     switch result {
                     case .success(let value): writer.array { $0.raw(value) }
-                    case .failure(let failure): writer.object(failure.write)
+                    case .failure(let failure): writer.object { failure.write(&$0, in: form) }
                     }
                 }
             })

@@ -30,9 +30,9 @@ struct Aria2Failure: Error, Sendable {
         }
     }
 
-    func write(_ writer: inout JSONWriter) {
-        writer.member("code", code)
-        writer.member("message", message)
+    func write(_ writer: inout JSONWriter, in form: Aria2Form = .json) {
+        writer.member(form == .json ? "code" : "faultCode", code)
+        writer.member(form == .json ? "message" : "faultString", message)
     }
 
     // Clients go by these texts: they are aria2's own.
