@@ -28,6 +28,10 @@ package struct Server: Service {
         package var trustedProxies = TrustedProxies()
         /// The web pages that may speak to aria2's door.
         package var aria2Origins = AllowedOrigins()
+        /// A port for clients of aria2 on this machine, who need no secret; nil for none.
+        package var aria2Listener: Aria2Listener?
+        /// The name of the tenant whose downloads these are.
+        package var aria2Tenant = "default"
         /// Failed authentications of one address in a minute.
         package var authenticationFailuresPerAddress = 10
         /// Failed authentications of all addresses in a minute.
@@ -223,6 +227,7 @@ package struct Server: Service {
     let responder: Responder
     private let connections: OpenConnections
     private let keyUses: KeyUses
+    private let aria2OpenDoor: Aria2OpenDoor
     private let tokens: TokenAuthenticator?
     private let provider: IdentityProvider?
     private let stalls: StallMetrics
@@ -261,13 +266,16 @@ package struct Server: Service {
         keyUses = authenticator.uses
         connections = OpenConnections(
             limits: OpenConnections.Limits(configuration), proxies: configuration.trustedProxies)
+        aria2OpenDoor = Aria2OpenDoor(of: configuration.aria2Tenant, in: ports.tenants)
         ports.metrics.observe(.httpConnections) { [connections] in
             Double(connections.count)
         }
         responder = Responder(
             answersClients: configuration.answersClients,
             table: RouteTable(
-                Self.routes(ports, configuration, authenticator, provider) { [connections] in connections.areLeaving }),
+                Self.routes(ports, configuration, authenticator, provider) { [connections] in
+                    connections.areLeaving
+                }),
             authenticator: authenticator,
             authorization: Authorization(jobs: ports.jobs),
             streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
@@ -426,7 +434,31 @@ package struct Server: Service {
     ///
     /// - Parameter loops: The threads that requests are answered on.
     func application(on loops: EventLoopGroupProvider = .singleton) -> some ApplicationProtocol {
-        let (connection, connections, tls) = (configuration.connection, connections, configuration.tls)
+        application(
+            answering: responder, at: .hostname(configuration.host, port: configuration.port), configuration.tls, loops,
+            onListening: onListening)
+    }
+
+    /// Answers clients of aria2 on this machine, who need no secret.
+    var responderOfAria2: Responder {
+        responder.opened(to: aria2OpenDoor, for: RouteTable(responder.table.routes { Aria2Door.serves($0) }))
+    }
+
+    /// The same for them.
+    private func application(of listener: Aria2Listener, on loops: EventLoopGroupProvider) -> some ApplicationProtocol {
+        application(
+            answering: responderOfAria2,
+            at: .hostname(listener.host, port: listener.port), nil, loops
+        ) { [logger] port in
+            logger.notice("listening for clients of aria2", metadata: ["server.port": "\(port)"])
+        }
+    }
+
+    private func application(
+        answering responder: Responder, at address: BindAddress, _ tls: ServerTLS?, _ loops: EventLoopGroupProvider,
+        onListening: @escaping @Sendable (Int) async -> Void
+    ) -> some ApplicationProtocol {
+        let (connection, connections) = (configuration.connection, connections)
         let limits = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: 16 * 1024,
             maxHeaderListSize: 32 * 1024,
@@ -445,9 +477,8 @@ package struct Server: Service {
                 return try SecureChannel(
                     tls.configuration, limits: connection, connections: connections, http1: plain)
             },
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port)),
-            onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port ?? 0) },
+            configuration: ApplicationConfiguration(address: address),
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) },
             eventLoopGroupProvider: loops,
             logger: logger
         )
@@ -469,6 +500,9 @@ package struct Server: Service {
             if let tokens { group.addTask { try await tokens.keys.run() } }
             if let provider { group.addTask { try await provider.keys.run() } }
             if let tls = configuration.tls { group.addTask { try await tls.run() } }
+            if let listener = configuration.aria2Listener {
+                group.addTask { try await application(of: listener, on: .shared(loops)).run() }
+            }
             group.addTask {
                 try await gracefulShutdown()
                 connections.leave()

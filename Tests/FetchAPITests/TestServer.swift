@@ -206,6 +206,15 @@ struct TestServer {
 
     var authorization: String { "Bearer \(token.revealed)" }
 
+    /// Runs a test against the routes of the port for clients of aria2 without a secret.
+    func test(openTo tenant: String, _ body: (TestCalls) async throws -> Void) async throws {
+        var configuration = configuration
+        configuration.aria2Tenant = tenant
+        let server = Server(
+            configuration: configuration, ports: ports, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await body(TestCalls(responder: server.responderOfAria2, authorization: authorization))
+    }
+
     /// Runs a test against the routes.
     func test(_ body: (TestCalls) async throws -> Void) async throws {
         try await body(TestCalls(responder: server.responder, authorization: authorization))
@@ -232,6 +241,7 @@ struct TestCalls: Sendable {
         _ method: HTTPRequest.Method,
         _ uri: String,
         headers: HTTPFields = [:],
+        host: String = "localhost",
         body: String? = nil
     ) async throws -> TestAnswer {
         var fields: HTTPFields = [.authorization: authorization]
@@ -242,7 +252,7 @@ struct TestCalls: Sendable {
         for field in headers { fields[field.name] = field.value }
         if fields[.authorization] == "" { fields[.authorization] = nil }
         let request = Request(
-            head: HTTPRequest(method: method, scheme: "http", authority: "localhost", path: uri, headerFields: fields),
+            head: HTTPRequest(method: method, scheme: "http", authority: host, path: uri, headerFields: fields),
             body: RequestBody(buffer: ByteBuffer(string: body ?? "")))
         let source = ApplicationRequestContextSource(
             channel: NIOAsyncTestingChannel(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

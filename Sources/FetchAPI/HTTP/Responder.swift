@@ -22,7 +22,7 @@ struct Responder: HTTPResponder {
     static let maximumTargetLength = 8192
 
     let answersClients: Bool
-    let table: RouteTable
+    private(set) var table: RouteTable
     let authenticator: Authenticator
     let authorization: Authorization
     let streamTokens: StreamTokens
@@ -35,6 +35,15 @@ struct Responder: HTTPResponder {
     let counts: RequestCounts
     /// Takes the spans of requests; nil for nobody.
     let tracer: Tracer?
+    /// Who calls at a port that needs no secret; nil where callers say that.
+    private(set) var openDoor: Aria2OpenDoor?
+
+    /// The same at another port, with fewer routes and no secret.
+    func opened(to door: Aria2OpenDoor, for table: RouteTable) -> Responder {
+        var responder = self
+        (responder.openDoor, responder.table) = (door, table)
+        return responder
+    }
 
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
@@ -111,6 +120,7 @@ struct Responder: HTTPResponder {
         guard answersClients || resource?.isOfEveryNode == true || call.isForwarded else {
             throw Problem(.misdirectedRequest, "This node answers no clients: it has not the role api (FETCHD_ROLES).")
         }
+        if let openDoor { try openDoor.check(call) }
         guard let resource else { throw QStashDoor.notFound(at: call.request.uri.path) }
         guard let route = resource.route(for: call.request.method) else {
             return try other(call.request.method, of: resource)

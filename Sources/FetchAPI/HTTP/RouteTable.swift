@@ -129,6 +129,11 @@ struct RouteTable: Sendable {
     /// The parameter that is the rest of a path, with its slashes.
     private static let rest = "{destination}"
 
+    /// The routes of some fixed paths.
+    func routes(_ isWanted: (String) -> Bool) -> [Route] {
+        fixed.filter { isWanted($0.key) }.flatMap { $0.value.routes.values }
+    }
+
     init(_ routes: [Route]) {
         for (path, routes) in Dictionary(grouping: routes, by: \.path) {
             var resource = Resource(path: path)

@@ -289,6 +289,14 @@ extension SettingRule where Value == AllowedOrigins {
     }
 }
 
+extension SettingRule where Value == Aria2Listener {
+    static var aria2Listener: Self {
+        SettingRule(
+            description: "an address of this machine's loopback and a port, such as 127.0.0.1:6800 or [::1]:6800",
+            parse: { Aria2Listener($0) }, text: \.description)
+    }
+}
+
 extension Double {
     /// Without a fraction where there is none, and never with an exponent.
     fileprivate var plain: String {

@@ -126,7 +126,13 @@ extension Settings {
             "Proxies whose Forwarded or X-Forwarded-For says who asks."),
         Setting(
             "aria2.allowedOrigins", \.server.aria2Origins, .origins, default: "none",
-            "Web pages that may call /jsonrpc, such as AriaNg, by their origins; * for all."),
+            "Web pages that may call /jsonrpc and /rpc, such as AriaNg, by their origins; * for all."),
+        Setting(
+            "aria2.listen", \.server.aria2Listener, .aria2Listener, default: "none",
+            "Where /jsonrpc and /rpc are for programs of this machine, without a secret."),
+        Setting(
+            "aria2.tenant", \.server.aria2Tenant, .word("the name of a tenant"),
+            "The tenant whose downloads those of ARIA2_LISTEN are."),
         Setting(
             "server.authenticationFailuresPerAddress", \.server.authenticationFailuresPerAddress, .integer(),
             "Wrong keys from one address in a minute, beyond which they get 429; a right key always passes."),

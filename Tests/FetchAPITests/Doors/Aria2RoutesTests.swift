@@ -574,6 +574,55 @@ import Testing
         }
     }
 
+    // MARK: A port of its own
+
+    @Test func `an address of this machine alone is one to listen at`() {
+        for text in ["127.0.0.1:6800", "127.9.8.7:0", "[::1]:6800"] {
+            #expect(Aria2Listener(text)?.description == text)
+        }
+        for text in [
+            "0.0.0.0:6800", "[::]:6800", "10.0.0.1:6800", "localhost:6800", "128.0.0.1:6800", "127.0.0.1", "127.1:6800",
+            "127.0.0.1:65536", "127.0.0.1:+1", "127.0.0.1:", ":6800", "127.0.0.1.example:6800", "*:6800", "",
+        ] {
+            #expect(Aria2Listener(text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `at a port of its own no secret is needed, and a request for another machine is refused`() async throws {
+        try await server.test(openTo: "default") { calls in
+            func ask(_ host: String, _ headers: HTTPFields = [:], _ path: String = "/jsonrpc") async throws
+                -> TestAnswer
+            {
+                try await calls.with("")(
+                    .post, path, headers: headers, host: host,
+                    body: #"{"id": 1, "method": "aria2.addUri", "params": [["https://a.example/f"]]}"#)
+            }
+            for host in ["127.0.0.1:6800", "localhost", "LOCALHOST:1", "[::1]:6800"] {
+                #expect(try await ask(host).status == .ok, "\(host)")
+            }
+            for host in ["evil.example", "127.0.0.1.evil.example", "127.0.0.1.", "10.0.0.1", "", "localhost.evil"] {
+                let refused = try await ask(host)
+                #expect(refused.status == .forbidden && message(refused)?.contains("Host") == true, "\(refused.text)")
+            }
+            #expect(try await ask("127.0.0.1", [.origin: "https://evil.example"]).status == .forbidden)
+            #expect(try await ask("127.0.0.1", [.origin: "null"]).status == .forbidden)
+            #expect(try await ask("127.0.0.1", [:], "/v1/jobs").status == .notFound)
+            let script = try await calls.with("")(
+                .get, "/jsonrpc?method=aria2.pauseAll&id=1&jsoncallback=f", host: "127.0.0.1")
+            #expect(script.status == .methodNotAllowed)
+            // A secret is neither wanted nor looked at.
+            let body = #"{"id": 1, "method": "aria2.getGlobalStat", "params": ["token:fk_wrong"]}"#
+            let told = try await calls.with("")(.post, "/jsonrpc", host: "127.0.0.1", body: body)
+            #expect(told.json?["result"]?["numWaiting"]?.string == "4", "\(told.text)")
+        }
+        try await server.test(openTo: "nobody") { calls in
+            let body = #"{"id": 1, "method": "aria2.getVersion"}"#
+            let none = try await calls.with("")(.post, "/jsonrpc", host: "127.0.0.1", body: body)
+            #expect(
+                none.status == .serviceUnavailable && message(none)?.contains("ARIA2_TENANT") == true, "\(none.text)")
+        }
+    }
+
     // MARK: Pages
 
     @Test func `GET has a call in its query, and a script with a plain name for its function alone`() async throws {

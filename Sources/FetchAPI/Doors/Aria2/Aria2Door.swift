@@ -68,6 +68,8 @@ struct Aria2Door: Sendable {
         // A request that asks for no content should do nothing either.
         guard call.request.method == .get else { throw Problem(.methodNotAllowed, "HEAD does nothing here.") }
         let origin = try origins.require(of: call)
+        // Browsers tell no origin of an image or a script, and here there is no secret that they would lack.
+        guard responder.openDoor == nil else { throw Problem(.methodNotAllowed, "Calls are made by POST here.") }
         let query = RawQuery(call.request.uri.query)
         let callback = query.values("jsoncallback").first
         if let callback, !Self.isFunction(callback) {
