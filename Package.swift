@@ -162,6 +162,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: service),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: service),
                 .product(name: "NIOTLS", package: "swift-nio", condition: service),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: service),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
                 .product(name: "Yams", package: "Yams", condition: service),
             ],

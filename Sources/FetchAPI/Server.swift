@@ -227,6 +227,7 @@ package struct Server: Service {
     let responder: Responder
     private let connections: OpenConnections
     private let keyUses: KeyUses
+    private let aria2Watch: Aria2Watch
     private let aria2OpenDoor: Aria2OpenDoor
     private let tokens: TokenAuthenticator?
     private let provider: IdentityProvider?
@@ -266,6 +267,8 @@ package struct Server: Service {
         keyUses = authenticator.uses
         connections = OpenConnections(
             limits: OpenConnections.Limits(configuration), proxies: configuration.trustedProxies)
+        let watch = Aria2Watch(jobs: ports.jobs, keys: ports.keys)
+        aria2Watch = watch
         aria2OpenDoor = Aria2OpenDoor(of: configuration.aria2Tenant, in: ports.tenants)
         ports.metrics.observe(.httpConnections) { [connections] in
             Double(connections.count)
@@ -273,7 +276,7 @@ package struct Server: Service {
         responder = Responder(
             answersClients: configuration.answersClients,
             table: RouteTable(
-                Self.routes(ports, configuration, authenticator, provider) { [connections] in
+                Self.routes(ports, configuration, authenticator, provider, watch) { [connections] in
                     connections.areLeaving
                 }),
             authenticator: authenticator,
@@ -292,7 +295,8 @@ package struct Server: Service {
 
     static func routes(
         _ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator,
-        _ provider: IdentityProvider? = nil, isStopping: @escaping @Sendable () -> Bool = { false }
+        _ provider: IdentityProvider? = nil, _ aria2Watch: Aria2Watch? = nil,
+        isStopping: @escaping @Sendable () -> Bool = { false }
     ) -> [Route] {
         let submitted = ports.metrics.counter(.jobsSubmitted)[]
         let known = KnownEndpoints(store: ports.webhooks, check: ports.checkWebhookURL)
@@ -347,7 +351,8 @@ package struct Server: Service {
             methods: Aria2Methods(
                 jobs: ports.jobs, keys: ports.keys, sessions: sessions, limiters: ports.limiters, live: ports.live,
                 submitted: submitted),
-            origins: configuration.aria2Origins)
+            origins: configuration.aria2Origins,
+            watch: aria2Watch ?? Aria2Watch(jobs: ports.jobs, keys: ports.keys))
         return jobs.routes + batch.routes + qstash.flatMap(\.self) + aria2.routes
             + JobControlRoutes(jobs: ports.jobs, retrier: retrier).routes + jobActions.routes
             + HARRoute(jobs: ports.jobs).routes
@@ -500,12 +505,14 @@ package struct Server: Service {
             if let tokens { group.addTask { try await tokens.keys.run() } }
             if let provider { group.addTask { try await provider.keys.run() } }
             if let tls = configuration.tls { group.addTask { try await tls.run() } }
+            group.addTask { await aria2Watch.run() }
             if let listener = configuration.aria2Listener {
                 group.addTask { try await application(of: listener, on: .shared(loops)).run() }
             }
             group.addTask {
                 try await gracefulShutdown()
                 connections.leave()
+                aria2Watch.close()
                 try await forced.sleep(for: configuration.drainTimeout)
                 connections.closeAll()
             }

@@ -18,6 +18,8 @@ import urllib.parse
 import urllib.request
 import xmlrpc.client
 
+import websocket
+
 GID = "0123456789abcdef"
 OTHER = "fedcba9876543210"
 THIRD = "00112233445566aa"
@@ -28,7 +30,7 @@ URI = ["https://a.example/x.iso", "https://b.example/x.iso"]
 CALLS = [
     ("aria2.getVersion", [], None), ("aria2.getSessionInfo", [], None), ("no.such", [], None),
     ("system.listMethods", [], "BitTorrent, Metalink, positions, shutting down"),
-    ("system.listNotifications", [], "there is no WebSocket"),
+    ("system.listNotifications", [], "BitTorrent"),
     ("aria2.addUri", [], None), ("aria2.addUri", [[]], None), ("aria2.addUri", ["https://a.example/"], None),
     ("aria2.addUri", [[5]], None), ("aria2.addUri", [["nonsense"]], None), ("aria2.addUri", [URI, []], None),
     ("aria2.addUri", [URI, {}, -1], None), ("aria2.addUri", [URI, {}, "x"], None),
@@ -145,6 +147,19 @@ class Peer:
     def body_of_xml(self, body):
         return self.ask(urllib.request.Request(self.url.replace("/jsonrpc", "/rpc"), body.encode()))[0]
 
+    def by_socket(self, bodies):
+        """The answers to some bodies by WebSocket, one after the other."""
+        peer = websocket.create_connection(self.url.replace("http", "ws", 1), timeout=30)
+        try:
+            for body in bodies:
+                peer.send(body.replace("SECRET", self.secret))
+                answer = json.loads(peer.recv())
+                while "method" in answer:
+                    answer = json.loads(peer.recv())
+                yield form(answer)
+        finally:
+            peer.close()
+
     def result(self, method, *parameters):
         return json.loads(self.call(method, list(parameters))[2])["result"]
 
@@ -224,6 +239,9 @@ def speak(aria2, ours, folder, urls):
     for method, parameters, reason in CALLS_OF_XML:
         compare(f"XML {method} {json.dumps(parameters)}", aria2.xml(method, parameters), ours.xml(method, parameters),
                 reason, faults)
+    sent = [body for body in BODIES if body]
+    for body, one, other in zip(sent, aria2.by_socket(sent), ours.by_socket(sent), strict=True):
+        compare(f"by WebSocket {body}", one, other, None, faults)
     for query, reason in [("method=aria2.getVersion&id=a&params=PARAMS", None),
                           ("method=aria2.getVersion&id=a&params=PARAMS&jsoncallback=f", None),
                           ("method=aria2.getVersion&id=a&jsoncallback=f", None), ("", None), ("id=a", None),

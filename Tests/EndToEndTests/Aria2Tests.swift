@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// The requests of aria2, up to the files that are downloaded.
-@Suite(.timeLimit(.minutes(2)), .sharedService()) struct Aria2Tests {
+@Suite(
+    .timeLimit(.minutes(2)), .sharedService(settings: ["ARIA2_LISTEN": "127.0.0.1:0", "ARIA2_TENANT": "aria2-open"]))
+struct Aria2Tests {
     private func run(_ script: String, _ arguments: String...) async throws -> (status: Int32, text: String) {
         let python = try #require(LoopbackServer.python("python"))
         let path = FileManager.default.currentDirectoryPath + "/Tests/Aria2/\(script)"
@@ -37,6 +39,28 @@ import Testing
             loop.url("a"))
         #expect(end.status == 0, "\(end.text)")
         #expect(end.text.contains("same: aria2.tellStatus"))
+    }
+
+    @Test
+    func `clients call by WebSocket and are told of their downloads, and nobody is held up by who breaks its rules`()
+        async throws
+    {
+        let rig = try SharedService.current
+        _ = try await rig.place.key(tenant: "aria2-open")
+        let key = try await rig.place.key(tenant: "aria2-socket")
+        let other = try await rig.place.key(tenant: "aria2-other")
+        let port = try #require(rig.service.logged.firstMatch(of: /listening for clients of aria2.*server\.port=(\d+)/))
+        let file = rig.stage.play(answer(body: "hello"))
+        let gone = rig.stage.play(answer("404 Not Found"))
+        let slow = rig.stage.serve { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nh")
+            _ = try connection.receiveHead()
+        }
+        let end = try await run(
+            "sockets.py", rig.service.base, "http://127.0.0.1:\(port.output.1)", key, other, file.url("a"),
+            gone.url("a"), slow.url("a"))
+        #expect(end.status == 0, "\(end.text)")
+        #expect(!rig.service.logged.contains(key))
     }
 
     @Test func `a file that was added is the body of its job, which its tenant alone can read`() async throws {

@@ -22,7 +22,15 @@ struct Call: Sendable {
     /// The first parameter; empty when the route has none.
     var parameter: String { parameters.first ?? "" }
 
-    var headers: HTTPFields { request.headers }
+    /// The secret that stands elsewhere in the request, in place of the field for it.
+    var bearer: String?
+
+    var headers: HTTPFields {
+        guard let bearer else { return request.headers }
+        var fields = request.headers
+        fields[.authorization] = "Bearer \(bearer)"
+        return fields
+    }
 
     /// The key that the request was made with.
     ///

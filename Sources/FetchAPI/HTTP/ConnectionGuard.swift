@@ -211,6 +211,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
+        case .head(let head) where head.status == .switchingProtocols:
+            // Its bytes are no bodies from here on, and nothing follows them.
+            (hasAnswered, closesAfterEnd) = (true, true)
+            context.write(data, promise: promise)
         case .head(let head) where head.status.kind == .informational:
             context.write(data, promise: promise)
         case .head(var head):

@@ -14,6 +14,7 @@ struct Aria2Door: Sendable {
 
     let methods: Aria2Methods
     let origins: AllowedOrigins
+    let watch: Aria2Watch
 
     static func serves(_ path: String) -> Bool { path == Self.path || path == pathOfXML }
 
@@ -32,7 +33,7 @@ struct Aria2Door: Sendable {
         _ = try call.query()
         let body = try await call.body(upTo: Self.maximumBody)
         let request = Aria2Request(reading: body.readableBytesView)
-        return await answer(request, to: call, responder).response(to: origin)
+        return await answer(request, to: call, responder).answer.response(to: origin)
     }
 
     private func postXML(_ call: Call, _ responder: Responder) async throws -> Response {
@@ -68,6 +69,7 @@ struct Aria2Door: Sendable {
         // A request that asks for no content should do nothing either.
         guard call.request.method == .get else { throw Problem(.methodNotAllowed, "HEAD does nothing here.") }
         let origin = try origins.require(of: call)
+        if WebSocketHandshake.isAsked(by: call) { return try await socket(call, responder) }
         // Browsers tell no origin of an image or a script, and here there is no secret that they would lack.
         guard responder.openDoor == nil else { throw Problem(.methodNotAllowed, "Calls are made by POST here.") }
         let query = RawQuery(call.request.uri.query)
@@ -75,7 +77,7 @@ struct Aria2Door: Sendable {
         if let callback, !Self.isFunction(callback) {
             throw Problem(parameter: "jsoncallback", "must be the name of a function: letters, digits, _, $ and dots")
         }
-        let answer = await answer(Aria2Request(query), to: call, responder)
+        let answer = await answer(Aria2Request(query), to: call, responder).answer
         return answer.response(to: origin, calling: callback)
     }
 
@@ -96,18 +98,75 @@ struct Aria2Door: Sendable {
         return Response(status: .noContent, headers: headers)
     }
 
-    private func answer(_ request: Aria2Request, to call: Call, _ responder: Responder) async -> Aria2Answer {
+    /// The answers to the calls of a request, and a key by which one of them was let in.
+    func answer(
+        _ request: Aria2Request, to call: Call, _ responder: Responder
+    ) async -> (answer: Aria2Answer, key: APIKey?) {
         var exchange = Aria2Exchange(call: call, responder: responder, methods: methods)
         guard request.isBatch else {
             let item = request.items.first ?? Aria2Request.Item(id: .null, failure: .invalidRequest)
-            return await exchange.answer(item)
+            return (await exchange.answer(item), exchange.admitted)
         }
         guard request.items.count <= Aria2Exchange.maximumCalls else {
-            return Aria2Answer(id: .null, result: .failure(.tooManyCalls))
+            return (Aria2Answer(id: .null, result: .failure(.tooManyCalls)), nil)
         }
         var answers: [Aria2Answer] = []
         for item in request.items { answers.append(await exchange.answer(item)) }
-        return Aria2Answer(batch: answers)
+        return (Aria2Answer(batch: answers), exchange.admitted)
+    }
+
+    // MARK: WebSocket
+
+    /// The parameter of a query that has the secret of a socket, for clients that can send no `Authorization`.
+    private static let token = "token"
+
+    private func socket(_ call: Call, _ responder: Responder) async throws -> Response {
+        let handshake = try WebSocketHandshake(call)
+        var call = call
+        let query = RawQuery(call.request.uri.query)
+        if let token = query.values(Self.token).first, call.headers[.authorization] == nil {
+            call.bearer = token
+        }
+        let key = try await key(of: call, responder)
+        let inbox = WebSocketInbox()
+        guard watch.add(inbox, key) else {
+            throw Problem(.tooManyCalls, "A tenant may have \(Aria2Watch.maximumSockets) sockets on a node.")
+                .retrying(after: 1)
+        }
+        do {
+            let channel = call.channel
+            try await channel.eventLoop.submit {
+                try WebSocketHandler.add(to: channel, upTo: Self.maximumBody, for: inbox)
+            }.get()
+        } catch {
+            watch.remove(inbox)
+            throw Problem(.malformedRequest, "A WebSocket needs HTTP/1.1.")
+        }
+        let (known, door, watch) = (call, self, watch)
+        return Response(
+            status: .switchingProtocols, headers: handshake.fields,
+            body: ResponseBody { writer in
+                defer { watch.remove(inbox) }
+                var socket = Aria2Socket(door: door, call: known, responder: responder, inbox: inbox, key: key)
+                // A client that has left takes nothing.
+                try? await socket.converse(&writer)
+                try await writer.finish(nil)
+            })
+    }
+
+    /// The key of a handshake; nil where calls bring it.
+    private func key(of call: Call, _ responder: Responder) async throws -> APIKey? {
+        let key: APIKey
+        if let openDoor = responder.openDoor {
+            key = try await openDoor.key()
+        } else if call.headers[.authorization] != nil {
+            key = try await responder.authenticator.key(of: call)
+        } else {
+            return nil
+        }
+        var known = Responder.Known()
+        _ = try await responder.admit(call, with: key, asking: .aria2, taking: nil, &known)
+        return key
     }
 
     /// A problem of a request as a whole, as aria2's clients read one.

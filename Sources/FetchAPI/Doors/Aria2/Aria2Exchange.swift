@@ -29,6 +29,8 @@ struct Aria2Exchange {
     private var calls = 0
     /// The key that was shown first, or why it is none.
     private var shown: (text: String?, key: Result<APIKey, Problem>)?
+    /// The key of a call that was let in.
+    private(set) var admitted: APIKey?
 
     init(call: Call, responder: Responder, methods: Aria2Methods, in form: Aria2Form = .json) {
         self.call = call
@@ -102,6 +104,7 @@ struct Aria2Exchange {
             let key = try await key(token)
             let (call, actor) = try await responder.admit(
                 call, with: key, asking: method?.access ?? .aria2, taking: method?.work, &known)
+            admitted = key
             guard let method else { return .failure(.noMethod(name)) }
             let caller = Aria2Caller(key: key, call: call, room: room)
             let arguments = Aria2Arguments(Array(rest))

@@ -79,8 +79,8 @@ enum Aria2Method: String, Sendable, CaseIterable {
                 for method in Self.allCases where method.refusal == nil { writer.value(method.rawValue) }
                 writer.value("system.multicall")
             }
-        // There is no WebSocket to tell them by.
-        case .listNotifications: .array { _ in }
+        case .listNotifications:
+            .array { writer in for notice in Aria2Watch.Notice.allCases { writer.value(notice.rawValue) } }
         default: nil
         }
     }
