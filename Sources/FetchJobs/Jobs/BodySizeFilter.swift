@@ -4,6 +4,8 @@ package struct BodySizeFilter: Sendable, Equatable, CustomStringConvertible {
 
     /// Reads `1000`, `1000..`, `..2000` or `1000..2000`.
     package init?(_ text: String) {
+        // As the API describes it: two numbers of as many digits as there are, and what is between them.
+        guard text.utf8.count <= 40 else { return nil }
         let parts = text.split(separator: "..", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = Self.bytes(parts[0], or: 0), let last = Self.bytes(parts.last ?? "", or: .max),
             first <= last, text.contains(where: \.isNumber)

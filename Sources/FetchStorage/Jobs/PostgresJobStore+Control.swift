@@ -54,7 +54,8 @@ extension PostgresJobStore {
                 -- jobs.change
                 WITH changed AS (
                     UPDATE jobs
-                    SET spec = new.spec, host = coalesce(\(change.urls?.first?.hostAndPort), host), labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
+                    SET spec = new.spec, host = coalesce(\(change.urls?.first?.hostAndPort), host),
+                        labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
                         sealed_secrets = coalesce(\(secrets), sealed_secrets)
                     FROM (SELECT \(RawJSON(spec.json)) AS spec) AS new
                     WHERE tenant_id = \(tenant) AND id = \(id) AND jobs.spec::text = \(old)::text

@@ -43,7 +43,8 @@ extension PostgresWorkQueue {
                 UPDATE queue q
                 SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, resumes_at = NULL,
                     scheduled = true, run_at = now() + input.wait,
-                    tries = q.tries + 1, in_host = false, host = coalesce(input.next_host, q.host), expires_at = least(q.expires_at, input.deadline),
+                    tries = q.tries + 1, in_host = false, host = coalesce(input.next_host, q.host),
+                    expires_at = least(q.expires_at, input.deadline),
                     -- In a flow with an order, those behind it wait until it is final.
                     in_flow = q.in_flow AND \(Query.isInOrderedFlow)
                 FROM input

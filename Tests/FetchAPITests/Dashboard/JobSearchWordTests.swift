@@ -17,6 +17,7 @@ import Testing
         #expect(filter.host == "a.example:8080" && filter.kind == .download && filter.session == Self.session)
         #expect(filter.url?.text == "https://a.example/?b=c" && filter.prefix?.host == "a.example")
         #expect(filter.method == "POST" && filter.bodyBytes?.range == 1000...Int64.max)
+        #expect([40, 41].map { BodySizeFilter(String(repeating: "0", count: $0)) != nil } == [true, false])
         #expect(filter.createdAfter == Timestamp(rfc3339: "2026-11-01T00:00:00Z"))
         #expect(filter.labels.map(\.text) == ["a:b=c", "two words:x y"])
         #expect(JobSearch.text(filter) == text)
