@@ -210,8 +210,9 @@ extension FuzzTarget {
         let lines = text.split(separator: "\n", maxSplits: 8, omittingEmptySubsequences: false).map(String.init)
         let request = HTTPRequest(method: .get, scheme: nil, authority: lines[0], path: "/")
         if HostField.isSound(in: request, mayLack: false) {
-            // What stands for a user, a path or a query would be read otherwise elsewhere.
-            precondition(!lines[0].contains { "@/?# \\\t".contains($0) })
+            // What stands for a user, a path or a query would be read otherwise elsewhere. Of the value of a field, HTTPTypes
+            // takes what no field may have.
+            precondition(request.authority?.contains { "@/?# \\\t".contains($0) } == false)
         }
         var fields: HTTPFields = [:]
         guard let prefer = HTTPField.Name("Prefer") else { return }
