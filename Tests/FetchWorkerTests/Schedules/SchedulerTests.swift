@@ -37,8 +37,10 @@ import Testing
         }
     }
 
-    private func create(_ members: String, ago: Duration = .zero) async throws -> Schedule {
-        let text = #"{\#(members), "job": {"request": "https://origin.example/a"}}"#
+    private func create(
+        _ members: String, job: String = #"{"request": "https://origin.example/a"}"#, ago: Duration = .zero
+    ) async throws -> Schedule {
+        let text = #"{\#(members), "job": \#(job)}"#
         let schedule = Schedule(
             tenant: .first, spec: try ScheduleSpec(json: JSONParser.parse(text.utf8)),
             createdAt: clock.date.advanced(by: .zero - ago))
@@ -122,11 +124,8 @@ import Testing
     @Test func `a job is made for each URL that a group has when the time comes, and none where there is no group`()
         async throws
     {
-        let text = #"{"interval": 10, "urlGroup": "g", "job": {"request": "\#(ScheduleSpec.urlOfGroups)"}}"#
-        let schedule = Schedule(
-            tenant: .first, spec: try ScheduleSpec(json: JSONParser.parse(text.utf8)),
-            createdAt: clock.date.advanced(by: .seconds(-15)))
-        _ = try await schedules.create(schedule, nil)
+        let job = #"{"request": "\#(ScheduleSpec.urlOfGroups)"}"#
+        let schedule = try await create(#""interval": 10, "urlGroup": "g""#, job: job, ago: .seconds(15))
         try await with { timers in
             timers[0].notify()
             try await until { try await stored(schedule).lastError != nil }
@@ -148,12 +147,8 @@ import Testing
     }
 
     @Test func `a job whose session is gone is not made, which is told, and the schedule goes on`() async throws {
-        let text =
-            #"{"interval": 10, "job": {"request": "https://origin.example/a", "session": "\#(TenantSession.ID())"}}"#
-        let schedule = Schedule(
-            tenant: .first, spec: try ScheduleSpec(json: JSONParser.parse(text.utf8)),
-            createdAt: clock.date.advanced(by: .seconds(-15)))
-        _ = try await schedules.create(schedule, nil)
+        let job = #"{"request": "https://origin.example/a", "session": "\#(TenantSession.ID())"}"#
+        let schedule = try await create(#""interval": 10"#, job: job, ago: .seconds(15))
         try await with { timers in
             timers[0].notify()
             try await until { try await stored(schedule).lastError != nil }
