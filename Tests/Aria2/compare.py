@@ -6,6 +6,7 @@ the kinds of values. Where the two differ on purpose a reason stands beside the 
 when something else differs, or when a call that has a reason differs no more.
 """
 import base64
+import hashlib
 import json
 import pathlib
 import socket
@@ -248,8 +249,10 @@ def speak(aria2, ours, folder, urls):
                           ("method=aria2.getVersion&id=a&params=!!!", None),
                           ("method=aria2.getVersion&id=a&params=PARAMS&jsoncallback=f(1)", "is no name of a function")]:
         compare(f"GET {query}", seen(aria2.get(query)), seen(ours.get(query)), reason, faults)
-    wrong = "sha-256=" + "0" * 64
-    for index, (url, more) in enumerate([(url, {}) for url in urls] + [(urls[0], {"checksum": wrong})]):
+    checksums = ["md5=" + hashlib.md5(b"hello").hexdigest(), "sha-1=" + hashlib.sha1(b"hello").hexdigest(),
+                 "md5=" + "0" * 32, "sha-1=" + "0" * 40, "sha-256=" + "0" * 64]
+    downloads = [(url, {}) for url in urls] + [(urls[0], {"checksum": checksum}) for checksum in checksums]
+    for index, (url, more) in enumerate(downloads):
         gid = f"{index + 1:016x}"
         for peer in (aria2, ours):
             options = {"gid": gid, "out": str(index), "dir": folder, "max-tries": "1", **more}

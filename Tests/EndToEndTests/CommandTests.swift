@@ -248,7 +248,7 @@ import Testing
             environment.merging(["MANWIDTH": "200"]) { $1 })
         #expect(shown.contains("       -o, --output file\n") && shown.contains("\nEXIT CODES\n"))
         #expect(shown.contains("fetchd get -X PUT -H 'Content-Type: text/plain' -d @note example.com/n\n"))
-        #expect(shown.contains("sha256:… or sha512:…") && shown.contains("fetchd(1)"))
+        #expect(shown.contains("sha256:…, sha512:…") && shown.contains("fetchd(1)"))
         let serve = try await ProgramEnd.of(["man", "show", "serve"], environment)
         #expect(serve.output.contains("\n.TP\n\\fBSERVER_PORT\\fR\n"))
         let unknown = try await ProgramEnd.of(["man", "show", "jobs", "nothing"], environment)

@@ -104,9 +104,11 @@ import Testing
         let origin = try await LoopbackServer.nginx(files: ["a.txt": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let (right, wrong) = (SHA256Digest(of: Array("hello".utf8)), SHA256Digest(of: Array("hellO".utf8)))
-            let good = try await download(
-                service, origin.url("/a.txt"), destination: #""checksum": "\#(right.field)""#)
-            #expect(member(good, "state") == "succeeded")
+            // Of "hello", by md5sum and sha1sum of GNU coreutils.
+            for field in [right.field, "md5=:XUFAKrxLKna5cZ2REBfFkg==:", "sha=:qvTGHdzF6KLavt4PO0gs2a6pQ00=:"] {
+                let good = try await download(service, origin.url("/a.txt"), destination: #""checksum": "\#(field)""#)
+                #expect(member(good, "state") == "succeeded")
+            }
             let bad = try await download(service, origin.url("/a.txt"), destination: #""checksum": "\#(wrong.field)""#)
             #expect(member(bad, "state") == "failed")
             #expect(member(bad, "error", "name") == "contentDigestMismatch")

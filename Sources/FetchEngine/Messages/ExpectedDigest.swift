@@ -7,9 +7,10 @@ public struct ExpectedDigest: Sendable, Hashable {
     /// Its bytes.
     public let bytes: [UInt8]
 
-    /// Makes an expectation; nil when the bytes have not the algorithm's length.
+    /// Makes an expectation; nil when the bytes have not the algorithm's length, and when the cryptographic library
+    /// does not compute it, as one that keeps to FIPS 140 does not compute MD5.
     public init?(_ algorithm: ContentDigest, _ bytes: [UInt8]) {
-        guard bytes.count == algorithm.byteCount else { return nil }
+        guard bytes.count == algorithm.byteCount, algorithm.isAvailable else { return nil }
         self.algorithm = algorithm
         self.bytes = bytes
     }
@@ -27,22 +28,26 @@ extension ExpectedDigest {
     ///
     /// RFC 9530 §2 and §3: a dictionary of byte sequences, `sha-256=:base64:`. Members of other algorithms, or that
     /// cannot be read, are skipped: a field without a known digest protects nothing.
-    package init?(field values: [String]) {
-        var best: ExpectedDigest?
+    ///
+    /// - Parameter algorithms: Those that count, the strongest last. A sender's MD5 or SHA-1 proves nothing against
+    ///   whoever changes its bytes (RFC 9530 §5); somebody who asks for one may have nothing else to compare with.
+    package init?(field values: [String], of algorithms: [ContentDigest] = [.sha256, .sha512]) {
+        var best: (rank: Int, digest: ExpectedDigest)?
         for member in values.joined(separator: ",").split(separator: ",") {
             let halves = member.split(separator: "=", maxSplits: 1)
             guard halves.count == 2 else { continue }
             let key = halves[0].filter { $0 != " " && $0 != "\t" }
             let value = halves[1].split(separator: ";", omittingEmptySubsequences: false)[0]
                 .filter { $0 != " " && $0 != "\t" }
-            guard let algorithm = ContentDigest(rawValue: key), value.count > 2, value.hasPrefix(":"),
-                value.hasSuffix(":"), let bytes = Base64.decode(Array(value.dropFirst().dropLast().utf8)),
+            guard let algorithm = ContentDigest(rawValue: key), let rank = algorithms.firstIndex(of: algorithm),
+                value.count > 2, value.hasPrefix(":"), value.hasSuffix(":"),
+                let bytes = Base64.decode(Array(value.dropFirst().dropLast().utf8)),
                 let digest = ExpectedDigest(algorithm, bytes)
             else { continue }
-            if best == nil || algorithm == .sha512 { best = digest }
+            if rank >= best?.rank ?? 0 { best = (rank, digest) }
         }
         guard let best else { return nil }
-        self = best
+        self = best.digest
     }
 
     /// The error when the content has another digest.

@@ -44,8 +44,8 @@ extension ConfigurationRule where Value == ExpectedDigest {
     fileprivate static var digest: Self {
         .text(
             upTo: 200,
-            "must be \"sha-256=:\" or \"sha-512=:\", the digest in base64, and \":\" (RFC 9530)",
-            parse: { ExpectedDigest(field: [$0]) },
+            "must be \"sha-256=:\", \"sha-512=:\", \"sha=:\" (SHA-1) or \"md5=:\", the digest in base64, and \":\" (RFC 9530)",
+            parse: { ExpectedDigest(field: [$0], of: ContentDigest.allCases) },
             text: { $0.description }
         )
     }

@@ -113,7 +113,7 @@ struct GetCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the body has to be, sha256:… or sha512:… in hexadecimal; a file of another is not kept.",
+            "What the body has to be: sha256:…, sha512:…, sha1:… or md5:… in hexadecimal. A file of another is not kept.",
             valueName: "digest"))
     var checksum: String?
 
@@ -179,7 +179,7 @@ struct GetCommand: AsyncParsableCommand {
             throw ValidationError("--limit-rate is a number of bytes, such as 500k or 2M.")
         }
         guard checksum == nil || digest != nil else {
-            throw ValidationError("--checksum is sha256: or sha512: and the digest in hexadecimal.")
+            throw ValidationError("--checksum is sha256:, sha512:, sha1: or md5: and the digest in hexadecimal.")
         }
         guard checksum == nil || urls.count == 1 else { throw ValidationError("--checksum is for one URL.") }
         guard proxy.map({ Proxy($0) != nil }) ?? true else {
@@ -266,11 +266,11 @@ struct GetCommand: AsyncParsableCommand {
         return "\(user):\(password)"
     }
 
-    /// As a field of a message states it (RFC 9530); nil when there is none, or none that can be read.
+    /// What `--checksum` says; nil when there is none, or none that can be read.
     private var digest: DigestClaim? {
-        guard let match = checksum?.wholeMatch(of: /(sha256|sha512):((?:[0-9A-Fa-f]{2})+)/) else { return nil }
-        let name = match.1 == "sha256" ? "sha-256" : "sha-512"
-        return ExpectedDigest(name, hexadecimal: match.2).flatMap { DigestClaim(fields: ["\($0)"]) }
+        guard let match = checksum?.wholeMatch(of: /(md5|sha1|sha256|sha512):((?:[0-9A-Fa-f]{2})+)/) else { return nil }
+        let name = String(match.1).replacing("sha", with: "sha-")
+        return ExpectedDigest(name, hexadecimal: match.2).map(DigestClaim.init)
     }
 
     private var policy: TargetPolicy {

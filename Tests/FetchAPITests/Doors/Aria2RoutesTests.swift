@@ -235,8 +235,8 @@ import Testing
             "We encountered a problem while processing the option '--checksum'."
         ),
         (
-            #"["https://a.example/"], {"checksum": "md5=00000000000000000000000000000000"}"#,
-            "checksum=md5 is not supported by Fetchd"
+            #"["https://a.example/"], {"checksum": "adler32=00000000"}"#,
+            "checksum=adler32 is not supported by Fetchd"
         ),
         (
             #"["https://a.example/"], {"check-certificate": "false"}"#,

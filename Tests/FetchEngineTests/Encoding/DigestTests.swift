@@ -15,6 +15,19 @@ import Testing
         #expect(digest.bytes == ContentDigest.sha256.digest(of: "abc".utf8))
     }
 
+    @Test(arguments: [
+        ("md5=:kAFQmDzST7DWlj99KOF/cg==:", ContentDigest.md5), ("sha=:qZk+NkcGgWq6PiVxeFDCbJzQ2J0=:", .sha1),
+    ])
+    func `a broken digest counts only for who asks for it`(field: String, algorithm: ContentDigest) throws {
+        #expect(ExpectedDigest(field: [field]) == nil)
+        let digest = try #require(ExpectedDigest(field: [field], of: ContentDigest.allCases))
+        #expect(digest == ExpectedDigest(algorithm, algorithm.digest(of: "abc".utf8)))
+        let strong = "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"
+        for fields in [[field, strong], [strong, field]] {
+            #expect(ExpectedDigest(field: fields, of: ContentDigest.allCases)?.algorithm == .sha256)
+        }
+    }
+
     // Proves: BEY-26.
     @Test func `the strongest digest counts`() throws {
         let strong = ContentDigest.sha512.digest(of: "abc".utf8)
