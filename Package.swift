@@ -187,7 +187,8 @@ let package = Package(
         .executableTarget(
             name: "engine-bench",
             dependencies: [
-                "EventLoop", "FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "EventLoop", "FetchEngine", "FetchJobs", "FetchdClient",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Benchmarks/EngineBench",
             swiftSettings: settings
@@ -315,8 +316,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
+                // The programs that these run are built beside them; named here, the longest of all compilations would
+                // wait for them.
                 "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchdClient", "Postgres", "TestSupport",
-                "background-downloads", "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Yams", package: "Yams", condition: service),
             ],

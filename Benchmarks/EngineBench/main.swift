@@ -10,6 +10,7 @@ import Glibc
 ///     engine-bench upload URL FILE                  one file, or a number of mebibytes made while they are sent
 ///     engine-bench cached URL TOTAL                 one body TOTAL times from the cache in memory
 ///     engine-bench rules COUNT TOTAL                a redirect decided by the last of COUNT rules, TOTAL times
+///     engine-bench submit TOTAL plain|client        TOTAL jobs to the service of FETCHD_URL, by the engine or FetchdClient
 ///
 /// PEER_CA names a certificate authority to trust, PEER_HTTP1=1 keeps to HTTP/1.1, ENGINE_BENCH_ON_LOOP=1 runs the
 /// calling tasks on the transfers' loop, as the worker does, and ENGINE_BENCH_LOOPS=N fetches through N sessions, each
@@ -17,7 +18,7 @@ import Glibc
 let arguments = Array(CommandLine.arguments.dropFirst())
 let usage = """
     usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE
-                        | upload URL FILE | cached URL TOTAL | rules COUNT TOTAL
+                        | upload URL FILE | cached URL TOTAL | rules COUNT TOTAL | submit TOTAL plain|client
     """
 
 FreedPages.keep()
@@ -36,6 +37,8 @@ do {
         try await cached(arguments[1], total: number(arguments[2]))
     case "rules" where arguments.count == 3:
         try await rules(number(arguments[1]), total: number(arguments[2]))
+    case "submit" where arguments.count == 3 && ["plain", "client"].contains(arguments[2]):
+        try await submit(number(arguments[1]), byClient: arguments[2] == "client")
     default:
         complain(usage)
         exit(2)

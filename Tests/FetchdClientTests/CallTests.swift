@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchdClient
+import TestSupport
 import Testing
 
 /// Calls, their repeats and their failures, byte by byte.
@@ -36,6 +37,15 @@ import Testing
         let error = await #expect(throws: FetchdError.self) { _ = try await origin.service.jobs.get("job_1") }
         #expect(error?.code.rawValue == "queueFull" && error?.isRetryable == true)
         #expect(origin.heads.count == 4)
+    }
+
+    @Test func `a body that comes once is sent once`() async throws {
+        let origin = try ServiceOrigin(ServiceOrigin.nothing)
+        var request = try Request("https://a.example/")
+        request.body = .stream(length: 4, OneStream(bytes: Array("once".utf8)))
+        let error = await #expect(throws: FetchdError.self) { _ = try await origin.service.jobs.submit(request) }
+        #expect(error?.code == .bodyNotRepeatable && error?.isRetryable == false)
+        #expect(origin.heads.count == 1 && origin.heads.first?.hasSuffix("once") == true)
     }
 
     @Test func `a problem has its code, sentences, broken rules and request`() async throws {

@@ -3,9 +3,9 @@
     scripts/bench-clients [--count N] [--rounds N]
 
 Each way submits jobs that do not run, one after the other over one connection to a service on loopback: curl from a
-file of requests, also as the clients of QStash and aria2 ask for the same, http.client, `fetch` of Node, and the
-clients. The ways take turns, and the table has the median of the rounds: milliseconds a job by the clock, microseconds
-of the processor in the process that submits, and what the service itself used.
+file of requests, also as the clients of QStash and aria2 ask for the same, http.client, `fetch` of Node, the engine,
+and the clients. The ways take turns, and the table has the median of the rounds: milliseconds a job by the clock,
+microseconds of the processor in the process that submits, and what the service itself used.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import statistics
 import tempfile
 import time
 
-from binaries import build
+from binaries import build, engine_bench
 from processes import ROOT, cpu_seconds, program, run, run_as, stop_in_order
 from service import Service
 
@@ -55,7 +55,7 @@ def with_curl(folder, environment, count, request=v1):
     return time.perf_counter() - began, after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
 
 
-def ways(folder, environment, count):
+def ways(folder, environment, count, bench):
     python = [ROOT / ".venv/bin/python", FOLDER / "submit.py"]
     node = [program("node"), FOLDER / "submit.mjs"]
 
@@ -71,6 +71,8 @@ def ways(folder, environment, count):
         "Python, `AsyncFetchd`": printed(*python, "asyncio"),
         "Node, `fetch`": printed(*node, "plain"),
         "Node, `Fetchd`": printed(*node, "client", folder / "dist/index.js"),
+        "Swift, `Session`": printed(bench, "submit", str(count), "plain"),
+        "Swift, `FetchdService`": printed(bench, "submit", str(count), "client"),
     }
 
 
@@ -78,12 +80,13 @@ def measure(folder, arguments):
     run([program("tsc"), "-p", ROOT / "clients/typescript", "--outDir", folder / "dist"])
     (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     with (open(folder / "log", "w", encoding="utf-8") as log,
-          Service(build(), folder / "data", log=log) as service):
+          Service(fetchd := build(), folder / "data", log=log) as service):
+        bench = engine_bench(fetchd)
         environment = {**os.environ, "FETCHD_URL": service.url, "FETCHD_KEY": service.create_key(),
                        "COUNT": str(arguments.count), "PYTHONPATH": str(ROOT / "clients/python/src")}
-        found = {name: [] for name in ways(folder, environment, 1)}
+        found = {name: [] for name in ways(folder, environment, 1, bench)}
         for _ in range(arguments.rounds):
-            for name, way in ways(folder, environment, arguments.count).items():
+            for name, way in ways(folder, environment, arguments.count, bench).items():
                 before = cpu_seconds(service.process.pid)
                 own = way()
                 found[name].append((*own, cpu_seconds(service.process.pid) - before))

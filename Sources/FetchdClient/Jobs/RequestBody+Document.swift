@@ -23,10 +23,6 @@ extension Transport {
         if case .bytes(let bytes) = body, !asBlob, bytes.count <= Self.maximumInlineBytes {
             return ["base64": .string(Data(bytes).base64EncodedString())]
         }
-        if case .stream = body {
-            throw FetchdError(
-                .init(rawValue: "bodyNotRepeatable"), "A stream cannot be sent to the service: it cannot be repeated.")
-        }
         var call = Call(.post, "/v1/blobs", key: key)
         call.headers[.contentType] = request.headerFields[.contentType] ?? "application/octet-stream"
         call.body = body

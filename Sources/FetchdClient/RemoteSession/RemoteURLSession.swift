@@ -73,7 +73,8 @@ public final class RemoteURLSession: Sendable {
     ///
     /// - Parameters:
     ///   - request: Where to and how; a body it has is replaced.
-    ///   - body: The body to send; no stream.
+    ///   - body: The body to send; of a stream that comes once only, the task fails when the connection to the service
+    ///     breaks meanwhile.
     public func uploadTask(with request: Request, from body: RequestBody) -> RemoteURLSessionTask {
         var request = request
         request.body = body

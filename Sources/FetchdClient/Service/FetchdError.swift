@@ -37,6 +37,8 @@ public struct FetchdError: Error, Sendable {
         public static let jobFailed = Self(rawValue: "jobFailed")
         /// The body that has come is not the one that the service has.
         public static let contentDigestMismatch = Self(rawValue: "contentDigestMismatch")
+        /// A body was to be sent again, and its provider gave no other stream.
+        public static let bodyNotRepeatable = Self(rawValue: "bodyNotRepeatable")
         /// A message to a webhook is not from the service, or too old.
         public static let signatureInvalid = Self(rawValue: "signatureInvalid")
         /// There is no such job, question or session.
@@ -105,6 +107,8 @@ extension FetchdError {
         case .timedOut: self.init(.timedOut, "The service does not answer in time.", underlying: error)
         case .contentDigestMismatch:
             self.init(.contentDigestMismatch, "The body is not the one that the service has.", underlying: error)
+        case .requestBodyStreamExhausted:
+            self.init(.bodyNotRepeatable, "The body has to be sent again, and is there no more.", underlying: error)
         default: self.init(.connectionFailed, "The service cannot be reached.", underlying: error)
         }
     }

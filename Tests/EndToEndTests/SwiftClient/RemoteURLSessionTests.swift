@@ -12,6 +12,8 @@ import Testing
         let testDescription: String
         var kind = Job.Kind.data
         var path: String
+        /// Called for each of the two.
+        var body: @Sendable () -> RequestBody = { .bytes(Array("content".utf8)) }
         var answers = ScriptedDelegate.Answers()
         let calls: [String]
     }
@@ -53,6 +55,10 @@ import Testing
             testDescription: "an upload", kind: .upload, path: "/up",
             calls: ["created", "response 200", "data", "metrics 1", "complete well"]),
         Script(
+            testDescription: "an upload of a stream", kind: .upload, path: "/up",
+            body: { .stream(length: 7, OneStream(bytes: Array("content".utf8))) },
+            calls: ["created", "response 200", "data", "metrics 1", "complete well"]),
+        Script(
             testDescription: "a load that fails", path: "/broken",
             calls: ["created", "metrics 1", "complete networkConnectionLost"]),
     ]
@@ -90,7 +96,7 @@ import Testing
         switch script.kind {
         case .data: session.dataTask(with: request).resume()
         case .download: session.downloadTask(with: request).resume()
-        case .upload: session.uploadTask(with: request, from: .bytes(Array("content".utf8))).resume()
+        case .upload: session.uploadTask(with: request, from: script.body()).resume()
         }
         session.finishTasksAndInvalidate()
         try await log.happened("invalid")
@@ -107,7 +113,7 @@ import Testing
             switch script.kind {
             case .data: session.dataTask(with: request)
             case .download: session.downloadTask(with: request)
-            case .upload: session.uploadTask(with: request, from: .bytes(Array("content".utf8)))
+            case .upload: session.uploadTask(with: request, from: script.body())
             }
         #expect(task.state == .suspended)
         task.resume()
