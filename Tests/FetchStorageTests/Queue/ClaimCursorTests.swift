@@ -77,13 +77,13 @@ import Testing
             func pagesOfLate() async throws -> Int64 {
                 var counts: [Int64] = []
                 for _ in 0..<9 {
-                    let soon = Timestamp.now.advanced(by: .milliseconds(20))
-                    let late = try NewJob.make(more: #", "runAt": "\#(soon.description)""#)
+                    let hour = Timestamp.now.advanced(by: .seconds(3600))
+                    let late = try NewJob.make(more: #", "runAt": "\#(hour.description)""#)
                     _ = try await store.enqueue([late])
-                    while Timestamp.now < soon { await Task.yield() }
+                    try await database.client.query("UPDATE queue SET run_at = now() WHERE job_id = \(late.id)")
                     _ = try await store.enqueue([try .make()])
                     _ = try await queue.claim(upTo: 1)
-                    while try await !queue.promote().hasQueuedJobs {}
+                    #expect(try await queue.promote().hasQueuedJobs)
                     counts.append(
                         try await database.pages {
                             let ids = try await queue.claim(upTo: 1).jobs.map(\.id)
