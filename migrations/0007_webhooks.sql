@@ -19,6 +19,7 @@ CREATE TABLE webhook_endpoints (
     sealed_identity bytea,
     server_trust json,
     last_place bigint NOT NULL DEFAULT 0,
+    is_default boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT webhook_endpoints_disabled_has_a_reason CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
     CONSTRAINT webhook_endpoints_disabled_reason CHECK (disabled_reason IN ('failing', 'gone', 'requested')),
@@ -45,6 +46,11 @@ COMMENT ON COLUMN webhook_endpoints.sealed_identity IS 'The client certificate w
 COMMENT ON COLUMN webhook_endpoints.server_trust IS
     'Certificate authorities of the receiver, as the API writes them; null: those of the system';
 COMMENT ON COLUMN webhook_endpoints.last_place IS 'The highest endpoint_place of its deliveries';
+COMMENT ON COLUMN webhook_endpoints.is_default IS
+    'Whether the jobs, groups and sessions of the tenant that name no endpoint have this one';
+
+CREATE UNIQUE INDEX webhook_endpoints_default ON webhook_endpoints (tenant_id) WHERE is_default;
+COMMENT ON INDEX webhook_endpoints_default IS 'jobs.enqueue';
 
 CREATE TABLE webhook_deliveries (
     tenant_id bigint NOT NULL,

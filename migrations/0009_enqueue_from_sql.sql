@@ -479,6 +479,8 @@ BEGIN
             PERFORM fetchd.refuse('/session', 'is not a session of yours, of kind "default", that takes jobs');
         END IF;
     END IF;
+    endpoint := coalesce(
+        endpoint, (SELECT e.id FROM webhook_endpoints e WHERE e.tenant_id = owner AND e.is_default));
     IF asked ->> 'group' IS NOT NULL THEN
         SELECT g.id INTO joined
         FROM groups g

@@ -309,6 +309,8 @@ BEGIN
             PERFORM fetchd.refuse('/session', 'is not a session of yours, of kind "default", that takes jobs');
         END IF;
     END IF;
+    endpoint := coalesce(
+        endpoint, (SELECT e.id FROM webhook_endpoints e WHERE e.tenant_id = owner AND e.is_default));
     IF asked ->> 'group' IS NOT NULL THEN
         SELECT g.id INTO joined
         FROM groups g
@@ -2332,6 +2334,7 @@ CREATE TABLE public.webhook_endpoints (
     sealed_identity bytea,
     server_trust json,
     last_place bigint DEFAULT 0 NOT NULL,
+    is_default boolean DEFAULT false NOT NULL,
     CONSTRAINT webhook_endpoints_disabled_has_a_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT webhook_endpoints_disabled_reason CHECK ((disabled_reason = ANY (ARRAY['failing'::text, 'gone'::text, 'requested'::text]))),
     CONSTRAINT webhook_endpoints_previous_secret_ends CHECK (((sealed_previous_secret IS NULL) = (previous_until IS NULL)))
@@ -2368,6 +2371,8 @@ COMMENT ON COLUMN public.webhook_endpoints.sealed_identity IS 'The client certif
 COMMENT ON COLUMN public.webhook_endpoints.server_trust IS 'Certificate authorities of the receiver, as the API writes them; null: those of the system';
 
 COMMENT ON COLUMN public.webhook_endpoints.last_place IS 'The highest endpoint_place of its deliveries';
+
+COMMENT ON COLUMN public.webhook_endpoints.is_default IS 'Whether the jobs, groups and sessions of the tenant that name no endpoint have this one';
 
 ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_default DEFAULT;
 
@@ -2856,6 +2861,10 @@ COMMENT ON INDEX public.webhook_deliveries_run IS 'deliveries.claim: the events 
 CREATE INDEX webhook_deliveries_session ON public.webhook_deliveries USING btree (tenant_id, session_id) WHERE ((state = 'pending'::text) AND (session_id IS NOT NULL));
 
 COMMENT ON INDEX public.webhook_deliveries_session IS 'deliveries.claim: events of a session wait for those of its jobs';
+
+CREATE UNIQUE INDEX webhook_endpoints_default ON public.webhook_endpoints USING btree (tenant_id) WHERE is_default;
+
+COMMENT ON INDEX public.webhook_endpoints_default IS 'jobs.enqueue';
 
 ALTER INDEX public.attempts_pkey ATTACH PARTITION public.attempts_default_pkey;
 

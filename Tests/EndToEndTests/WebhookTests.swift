@@ -2,6 +2,7 @@ import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
+import Postgres
 import Synchronization
 import TestSupport
 import Testing
@@ -94,6 +95,71 @@ import Testing
                 #expect(try await service.request(.delete, "/v1/keys/\(id)").status == 204)
             }
             #expect(isRevoked)
+        }
+    }
+
+    @Test func `what names no endpoint tells the default one, however it came, and its client reads all of it`()
+        async throws
+    {
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
+        try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            func endpoint(_ more: String) async throws -> String {
+                let made = try await service.request(
+                    .post, "/v1/webhooks/endpoints",
+                    body: #"{"polled": true, "events": ["job.started", "job.finished", "group.finished"]\#(more)}"#)
+                return try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            }
+            #expect(try await service.request(.get, "/v1/events").status == 404)
+            let former = try await endpoint(#", "default": true"#)
+            let (other, endpoint) = (try await endpoint(""), try await endpoint(#", "default": true"#))
+            let list = try await service.request(.get, "/v1/webhooks/endpoints")
+            let defaults = (member(list.json, "data", as: [[String: Any]].self) ?? [])
+                .filter { member($0, "default") == true }
+            #expect(defaults.map { member($0, "id") } == [endpoint], "former \(former): \(list.text)")
+            func fetch(_ more: String) async throws -> String? {
+                member(try await service.fetch(origin.url("/a"), more: more), "id", as: String.self)
+            }
+            func made(_ path: String, _ body: String) async throws -> String {
+                let answer = try await service.request(.post, path, body: body)
+                return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+            }
+            let session = try await made("/v1/sessions", #"{"webhook": {"endpoint": "\#(other)"}}"#)
+            _ = try await fetch(#", "webhook": {"endpoint": "\#(other)"}"#)
+            _ = try await fetch(#", "session": "\#(session)""#)
+            let group = try await made("/v1/groups", "{}")
+            var jobs = [
+                try await fetch(""), try await fetch(#", "unique": {"key": "k", "window": 60}"#),
+                try await fetch(#", "group": "\#(group)""#),
+            ]
+            let publish = "/v2/publish/\(origin.url("/a"))?upstash-method=GET"
+            let published = try await service.request(.post, publish, body: "")
+            jobs.append(member(published.json, "messageId", as: String.self))
+            let rows = try await place.database.client.query(
+                "SELECT fetchd.enqueue(json_build_object('request', \(origin.url("/a"))::text))")
+            jobs.append(try rows.first?.decode(String.self, at: 0))
+            #expect(try await service.request(.post, "/v1/groups/\(group)/close").status == 200)
+            var told: [[String]] = []
+            let (body, response) = try await service.stream("/v1/events", headers: [.accept: "text/event-stream"])
+            #expect(response.status == .ok)
+            var text = ""
+            for try await chunk in body {
+                text += String(decoding: chunk, as: UTF8.self)
+                if text.ranges(of: "\ndata: ").count > 2 * jobs.count { break }
+            }
+            for event in text.split(separator: "\n\n") where event.hasPrefix("id: ") {
+                let data = try #require(event.firstMatch(of: /data: (.*)/)?.1)
+                let json = try JSONSerialization.jsonObject(with: Data(data.utf8)) as? [String: Any] ?? [:]
+                let subject = member(json, "data", "job", "id", as: String.self) ?? member(json, "data", "group", "id")
+                told.append([member(json, "type") ?? "", subject ?? ""])
+            }
+            var expected = [["group.finished", group]]
+            for job in jobs { expected += [["job.started", job ?? ""], ["job.finished", job ?? ""]] }
+            #expect(Set(told) == Set(expected) && told.count == expected.count, "\(text)")
+            let path = "/v1/webhooks/endpoints/\(endpoint)"
+            #expect(try await service.request(.patch, path, body: #"{"default": false}"#).status == 200)
+            #expect(try await service.request(.get, "/v1/events").status == 404)
+            #expect(try await service.stop() == 0)
         }
     }
 

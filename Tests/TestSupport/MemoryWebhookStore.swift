@@ -11,6 +11,16 @@ package final class MemoryWebhookStore: WebhookStore {
         /// Until when claims of deliveries last.
         var claims: [WebhookDelivery.ID: Timestamp] = [:]
 
+        /// One endpoint of a tenant at most is the default one.
+        mutating func replaceDefault(by endpoint: WebhookEndpoint) {
+            guard endpoint.isDefault else { return }
+            for (index, former) in endpoints.enumerated()
+            where former.tenant == endpoint.tenant && former.id != endpoint.id && former.isDefault {
+                endpoints[index].isDefault = false
+                endpoints[index].version += 1
+            }
+        }
+
         /// Gives up the deliveries to an endpoint.
         mutating func abandonDeliveries(to endpoint: WebhookEndpoint.ID) {
             for (index, stored) in deliveries.enumerated()
@@ -35,7 +45,10 @@ package final class MemoryWebhookStore: WebhookStore {
     // MARK: Endpoints
 
     package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
-        state.withLock { $0.endpoints.append(endpoint) }
+        state.withLock { state in
+            state.replaceDefault(by: endpoint)
+            state.endpoints.append(endpoint)
+        }
     }
 
     package func endpoint(
@@ -55,6 +68,7 @@ package final class MemoryWebhookStore: WebhookStore {
                 $0.id == endpoint.id && $0.tenant == endpoint.tenant && $0.version == endpoint.version
             }
             guard let index else { return nil }
+            state.replaceDefault(by: endpoint)
             var changed = endpoint
             changed.version += 1
             changed.rotation = rotation ?? changed.rotation

@@ -163,7 +163,7 @@ struct Access: Sendable, Equatable {
             [
                 "POST /v1/webhooks/endpoints", "GET /v1/webhooks/endpoints", "GET /v1/webhooks/endpoints/{id}",
                 "PATCH /v1/webhooks/endpoints/{id}", "DELETE /v1/webhooks/endpoints/{id}",
-                "GET /v1/webhooks/endpoints/{id}/events",
+                "GET /v1/webhooks/endpoints/{id}/events", "GET /v1/events",
                 "POST /v1/webhooks/endpoints/{id}/rotate", "POST /v1/webhooks/endpoints/{id}/test",
                 "GET /v1/webhooks/deliveries",
                 "POST /v1/webhooks/deliveries/replay", "GET /v1/webhooks/deliveries/{id}",

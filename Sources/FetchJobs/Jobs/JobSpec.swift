@@ -85,9 +85,6 @@ package struct JobSpec: Sendable, Equatable {
 
     package init(request: JobRequest) { self.request = request }
 
-    /// Whether an endpoint may want its events: that of the job, or that of its session.
-    package var mayHaveEvents: Bool { webhook != nil || session != nil }
-
     /// Whether its end may leave a body that is stored: a response to HEAD has none (RFC 9110 §9.3.2).
     package var mayLeaveBody: Bool { request.method != .head }
 

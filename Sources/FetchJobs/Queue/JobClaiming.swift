@@ -75,6 +75,8 @@ package final class ClaimedJob: Sendable {
     package let waited: Duration?
     /// The question at whose position it goes on; nil when it begins at its beginning.
     package let resumesAt: Question.ID?
+    /// The endpoint that is told of it: its own, that of its session, or the tenant's default one as it was stored.
+    package let endpoint: WebhookEndpoint.ID?
     /// The origin queue whose connections it shares; nil when its URL has no host.
     package let originQueue: OriginQueue.Key?
 
@@ -89,7 +91,8 @@ package final class ClaimedJob: Sendable {
         storedAt: Timestamp? = nil,
         isCounted: Bool = false,
         waited: Duration? = nil,
-        resumesAt: Question.ID? = nil
+        resumesAt: Question.ID? = nil,
+        endpoint: WebhookEndpoint.ID? = nil
     ) {
         self.id = id
         self.tenant = tenant
@@ -102,8 +105,12 @@ package final class ClaimedJob: Sendable {
         self.isCounted = isCounted
         self.waited = waited
         self.resumesAt = resumesAt
+        self.endpoint = endpoint ?? spec.webhook?.endpoint
         originQueue = OriginQueue.Key(spec, of: tenant, after: tries)
     }
+
+    /// Whether somebody may be told of it.
+    package var mayHaveEvents: Bool { endpoint != nil || spec.session != nil }
 
     /// It was claimed before, with an unknown result: it may have been lost with its node.
     package var mayHaveBeenLost: Bool { Int(claim) > tries + 1 }

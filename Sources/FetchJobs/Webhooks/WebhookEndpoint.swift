@@ -47,6 +47,9 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
     /// Where messages are sent; nil when none are: the endpoint is polled.
     package var url: URLRecord?
     package var events: [WebhookEvent]
+    /// Whether the jobs, groups and sessions of its tenant that name no endpoint have this one; one endpoint of a tenant
+    /// at most is.
+    package var isDefault = false
     package var secret: WebhookSecret
     /// The authorities that are trusted for the receiver; empty for those of the system.
     package var serverTrust = Configuration.ServerTrust()
@@ -101,6 +104,7 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
         writer.member("url", url?.description)
         writer.member("polled", url == nil)
         writer.member("events", array: { writer in events.forEach { writer.value($0.rawValue) } })
+        writer.member("default", isDefault)
         if serverTrust != .init() { writer.member("serverTrust", object: serverTrust.write) }
         if let clientIdentity {
             writer.member(

@@ -7,6 +7,7 @@ package struct WebhookEndpointSpec: Sendable {
     /// Where messages are sent; nil for an endpoint that is polled.
     package let url: URLRecord?
     package let events: [WebhookEvent]
+    package let isDefault: Bool
     package let serverTrust: Configuration.ServerTrust
     package let clientIdentity: ClientIdentity?
 
@@ -16,7 +17,7 @@ package struct WebhookEndpointSpec: Sendable {
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
         let reader = JSONReader(json, check: check)
-        let object = reader.object(of: ["url", "polled", "events", "serverTrust", "clientCertificate"])
+        let object = reader.object(of: ["url", "polled", "events", "default", "serverTrust", "clientCertificate"])
         let isPolled = object?["polled"]?.bool() ?? false
         if isPolled {
             object?["url"]?.refuse("cannot be beside polled: nothing is sent")
@@ -26,6 +27,7 @@ package struct WebhookEndpointSpec: Sendable {
             url = object?["url"]?.webhookURL()
         }
         let events = object?["events"]?.webhookEvents()
+        isDefault = object?["default"]?.bool() ?? false
         serverTrust = object?["serverTrust"].map { Configuration.ServerTrust(reader: $0) } ?? .init()
         clientIdentity = object?["clientCertificate"].flatMap { ClientIdentity(reader: $0) }
         try check.finish()
@@ -35,6 +37,7 @@ package struct WebhookEndpointSpec: Sendable {
     /// The endpoint that is asked for.
     package func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) -> WebhookEndpoint {
         var endpoint = WebhookEndpoint(id: id, tenant: tenant, url: url, events: events)
+        endpoint.isDefault = isDefault
         endpoint.serverTrust = serverTrust
         endpoint.clientIdentity = clientIdentity
         return endpoint
@@ -42,8 +45,8 @@ package struct WebhookEndpointSpec: Sendable {
 
     /// Whether an endpoint equals this spec.
     package func describes(_ endpoint: WebhookEndpoint) -> Bool {
-        endpoint.url == url && endpoint.events == events && endpoint.serverTrust == serverTrust
-            && endpoint.clientIdentity == clientIdentity
+        endpoint.url == url && endpoint.events == events && endpoint.isDefault == isDefault
+            && endpoint.serverTrust == serverTrust && endpoint.clientIdentity == clientIdentity
     }
 }
 
@@ -51,6 +54,7 @@ package struct WebhookEndpointSpec: Sendable {
 package struct WebhookEndpointPatch: Sendable {
     package let url: URLRecord?
     package let events: [WebhookEvent]?
+    package let isDefault: Bool?
     package let enabled: Bool?
     package let serverTrust: Configuration.ServerTrust?
     package let clientIdentity: ClientIdentity?
@@ -63,10 +67,11 @@ package struct WebhookEndpointPatch: Sendable {
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
         let object = JSONReader(json, check: check).object(of: [
-            "url", "events", "enabled", "serverTrust", "clientCertificate",
+            "url", "events", "default", "enabled", "serverTrust", "clientCertificate",
         ])
         url = object?["url"]?.webhookURL()
         events = object?["events"]?.webhookEvents()
+        isDefault = object?["default"]?.bool()
         enabled = object?["enabled"]?.bool()
         serverTrust = object?["serverTrust"].map {
             $0.value == .null ? .init() : Configuration.ServerTrust(reader: $0)
@@ -87,6 +92,7 @@ package struct WebhookEndpointPatch: Sendable {
             changed.failingSince = nil
         }
         if let events { changed.events = events }
+        changed.isDefault = isDefault ?? endpoint.isDefault
         changed.serverTrust = serverTrust ?? endpoint.serverTrust
         changed.clientIdentity = removesIdentity ? nil : clientIdentity ?? endpoint.clientIdentity
         switch enabled {

@@ -16,7 +16,8 @@ package struct PostgresGroupStore: GroupStore {
                 group.id, of: group.tenant, in: ("groups", "g"), JobGroup.columns,
                 by: """
                     INSERT INTO groups AS g (tenant_id, id, spec, endpoint_id, created_at)
-                    SELECT \(group.tenant), \(group.id), \(RawJSON(group.spec.json)), \(group.spec.webhook?.endpoint),
+                    SELECT \(group.tenant), \(group.id), \(RawJSON(group.spec.json)),
+                        coalesce(\(group.spec.webhook?.endpoint), \(Query.defaultEndpoint(of: "\(group.tenant)"))),
                         \(group.createdAt)
                     """,
                 client: client)

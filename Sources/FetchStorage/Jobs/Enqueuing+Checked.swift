@@ -67,7 +67,7 @@ extension Enqueuing.Statements {
             guard let claim = claims[job.id] else { return nil }
             return ClaimedJob(
                 id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt,
-                stores: claim.stores, storedAt: claim.storedAt)
+                stores: claim.stores, storedAt: claim.storedAt, endpoint: claim.endpoint)
         }
         intake?.release(reserved.filter { claims[$0.id] == nil })
         start(claimed)
@@ -94,7 +94,7 @@ extension Enqueuing.Statements {
                 SELECT *
                 FROM \(Enqueuing.input(columns(of: submissions, claiming: reserved)))
             ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
-                SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
+                SELECT i.tenant_id, i.id, i.spec, i.rank, \(Query.endpoint(of: "i")) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.unique_key, i.unique_window, i.run_at, i.expires_at,
                     i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.patience, i.flow,
                     CASE WHEN i.patience IS NULL AND coalesce(i.run_at <= now(), true) THEN i.gate END AS gate,
@@ -154,12 +154,12 @@ extension Enqueuing.Statements {
                     CASE WHEN is_claimed THEN \(node) END,
                     CASE WHEN is_claimed THEN now() END
                 FROM accepted
-                RETURNING tenant_id, job_id, session_id, node_id IS NOT NULL AS is_claimed,
+                RETURNING tenant_id, job_id, session_id, endpoint_id, node_id IS NOT NULL AS is_claimed,
                     CASE WHEN scheduled THEN run_at - now() END AS wait, gate IS NOT NULL AS is_gated
             )
             SELECT q.job_id, q.is_claimed, q.wait, coalesce(s.cookies_version, 0),
                 coalesce(t.credentials_version, 0), coalesce(s.cache_version, 0),
-                q.is_gated, now(), coalesce(s.answers_version, 0)
+                q.is_gated, now(), coalesce(s.answers_version, 0), q.endpoint_id
             FROM queued q
             LEFT JOIN session_stores t
                 ON t.tenant_id = q.tenant_id AND t.session_id = \(TenantSession.ID.default)
@@ -256,8 +256,9 @@ extension NewJob {
 /// A submission that was accepted.
 private struct StoredJob {
     let id: Job.ID
-    /// The versions of the stores that it has to see, and when it was stored; nil unless it is claimed already.
-    let claim: (stores: StoresVersion, storedAt: Timestamp)?
+    /// The versions of the stores that it has to see, when it was stored, and the endpoint that is told of it; nil unless
+    /// it is claimed already.
+    let claim: (stores: StoresVersion, storedAt: Timestamp, endpoint: WebhookEndpoint.ID?)?
     /// How long it waits, when it is scheduled.
     let wait: Duration?
     /// Whether it waits at the gate of a limiter.
@@ -273,7 +274,7 @@ private struct StoredJob {
                 StoresVersion(
                     cookies: try row.decode(at: 3), credentials: try row.decode(at: 4), cache: try row.decode(at: 5),
                     answers: try row.decode(at: 8)),
-                try row.decode(at: 7)
+                try row.decode(at: 7), try row.decode(at: 9)
             )
             : nil
     }

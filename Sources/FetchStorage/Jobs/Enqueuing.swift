@@ -167,14 +167,15 @@ struct Enqueuing: Sendable {
                         FROM input
                     ), queued AS (
                         INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at)
-                        SELECT tenant_id, id, rank, endpoint_id,
+                        SELECT tenant_id, id, rank,
+                            coalesce(endpoint_id, \(Query.defaultEndpoint(of: "input.tenant_id"))),
                             CASE WHEN is_claimed THEN 1 ELSE 0 END,
                             CASE WHEN is_claimed THEN \(node) END,
                             CASE WHEN is_claimed THEN now() END
                         FROM input
                     )
                     SELECT tenant.tenant_id, now(), coalesce(s.cookies_version, 0), coalesce(s.credentials_version, 0),
-                        coalesce(s.cache_version, 0)
+                        coalesce(s.cache_version, 0), \(Query.defaultEndpoint(of: "tenant.tenant_id"))
                     FROM (SELECT DISTINCT tenant_id FROM input) AS tenant
                     LEFT JOIN LATERAL (
                         SELECT s.cookies_version, s.credentials_version, s.cache_version
@@ -197,8 +198,8 @@ struct Enqueuing: Sendable {
             return submissions.map { .accepted($0.job.id) }
         }
 
-        /// - Parameter tenants: The time and the versions of the stores for each tenant, read when its jobs were
-        ///   stored.
+        /// - Parameter tenants: The time, the versions of the stores and the default endpoint of each tenant, read when
+        ///   its jobs were stored.
         private static func claimed(_ jobs: [NewJob], _ tenants: Rows) throws -> [ClaimedJob] {
             guard !jobs.isEmpty else { return [] }
             let known = try tenants.map { row in
@@ -206,14 +207,14 @@ struct Enqueuing: Sendable {
                     cookies: try row.decode(at: 2), credentials: try row.decode(at: 3), cache: try row.decode(at: 4))
                 return (
                     tenant: try row.decode(Tenant.ID.self, at: 0), at: try row.decode(Timestamp.self, at: 1),
-                    stores: stores
+                    stores: stores, endpoint: try row.decode(WebhookEndpoint.ID?.self, at: 5)
                 )
             }
             return jobs.map { job in
                 let known = known.first { $0.tenant == job.tenant }
                 return ClaimedJob(
                     id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: known?.stores ?? StoresVersion(),
-                    storedAt: known?.at)
+                    storedAt: known?.at, endpoint: job.spec.webhook?.endpoint ?? known?.endpoint)
             }
         }
 

@@ -20,7 +20,7 @@ extension PostgresJobStore {
                         \(jobs.map(\.spec.flow?.key))
                     ) AS input (tenant_id, job_id, rank, endpoint_id, session_id, group_id, flow)
                 ), \(Query.sessionsOfInput), target AS MATERIALIZED (
-                    SELECT r.tenant_id, r.job_id, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
+                    SELECT r.tenant_id, r.job_id, i.rank, \(Query.endpoint(of: "i")) AS endpoint_id,
                         i.session_id, i.group_id, i.flow
                     FROM input i
                     JOIN results r ON r.tenant_id = i.tenant_id AND r.job_id = i.job_id

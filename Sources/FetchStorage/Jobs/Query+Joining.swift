@@ -2,6 +2,16 @@ import FetchJobs
 import Postgres
 
 extension Query {
+    /// The default endpoint of a tenant; null for none.
+    static func defaultEndpoint(of tenant: Query) -> Query {
+        "(SELECT e.id FROM webhook_endpoints e WHERE e.tenant_id = \(tenant) AND e.is_default)"
+    }
+
+    /// The endpoint of a row that may be in a ``sessionsOfInput``: its own, that of the session, or the default one.
+    static func endpoint(of row: Query) -> Query {
+        "coalesce(\(row).endpoint_id, session.endpoint_id, \(defaultEndpoint(of: "\(row).tenant_id")))"
+    }
+
     /// The sessions that jobs may join, which know then that there will be events.
     ///
     /// Goes behind a `WITH` part named `input`, which has the columns `tenant_id` and `session_id`; later parts find

@@ -67,7 +67,7 @@ final class ClaimScan: Sendable {
 
         mutating func took(_ rows: Rows) throws {
             // By the database: to put jobs to their gates, or to wait for a busy machine, takes long after any look.
-            let duration = try rows.first?.decode(Duration.self, at: 20) ?? .zero
+            let duration = try rows.first?.decode(Duration.self, at: 21) ?? .zero
             if isWhole { longest = max(longest, duration) } else { usual = duration }
             var taken: [Tenant.ID: WeightedRoundRobin.Taken] = [:]
             for row in rows {

@@ -114,7 +114,7 @@ extension Query {
         c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at, coalesce(s.cookies_version, 0),
         coalesce(t.credentials_version, 0), j.sealed_secrets, c.tries, c.expires_at, coalesce(s.cache_version, 0),
         \(weight), \(waiting), c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
-        clock_timestamp() - c.run_at, coalesce(s.answers_version, 0), c.resumes_at
+        clock_timestamp() - c.run_at, coalesce(s.answers_version, 0), c.resumes_at, c.endpoint_id
         """
     }
 
@@ -138,7 +138,7 @@ extension Query {
             -- it would read all that waits.
             WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
             RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
-                q.flow, q.host, q.in_host, q.resumes_at
+                q.flow, q.host, q.in_host, q.resumes_at, q.endpoint_id
         )
         """
     }
@@ -176,7 +176,7 @@ extension Query {
             WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
                 AND q.tenant_id = judged.tenant_id AND q.job_id = judged.job_id
             RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
-                q.flow, q.host, q.in_host, q.resumes_at
+                q.flow, q.host, q.in_host, q.resumes_at, q.endpoint_id
         )
         """
     }

@@ -102,7 +102,8 @@ extension ClaimedJob {
                 answers: try row.decode(at: 18)),
             isCounted: isCounted,
             waited: mayWait ? nil : try row.decode(at: 17),
-            resumesAt: try row.decode(at: 19)
+            resumesAt: try row.decode(at: 19),
+            endpoint: try row.decode(at: 20)
         )
     }
 }

@@ -36,7 +36,7 @@ extension PostgresWorkQueue {
                     \(settlements.column { $0.outcome.body?.blob }),
                     \(settlements.column { $0.body?.bytes }),
                     \(settlements.column { $0.body?.digest.bytes }),
-                    \(settlements.column { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil }),
+                    \(settlements.column { $0.job.mayHaveEvents ? WebhookDelivery.ID() : nil }),
                     \(settlements.column { $0.job.spec.webhook?.events?.contains(.jobFinished) })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,

@@ -53,7 +53,8 @@ package struct PostgresSessionStore: SessionStore {
                     by: """
                         INSERT INTO sessions AS s (tenant_id, id, kind, identifier, spec, endpoint_id, node_id)
                         SELECT \(session.tenant), \(session.id), \(spec.kind), \(spec.identifier),
-                            \(RawJSON(JSONWriter.object(spec.write))), \(spec.webhook?.endpoint),
+                            \(RawJSON(JSONWriter.object(spec.write))),
+                            coalesce(\(spec.webhook?.endpoint), \(Query.defaultEndpoint(of: "\(session.tenant)"))),
                             \(isEphemeral ? node : nil)
                         """,
                     with: """

@@ -37,24 +37,47 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     }
 
     package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
-        try await StoreError.wrap {
+        try await storing {
             let sealed = try ring.seal(endpoint.secret.bytes, for: .secret(of: endpoint.id, tenant: endpoint.tenant))
             try await client.of(endpoint.tenant).query(
                 """
                 -- endpoints.add
-                WITH added AS (
+                WITH \(Self.formerDefault(before: endpoint)), added AS (
                     INSERT INTO webhook_endpoints (
-                        tenant_id, id, url, events, sealed_secret, created_at, sealed_identity, server_trust
+                        tenant_id, id, url, events, is_default, sealed_secret, created_at, sealed_identity, server_trust
                     )
-                    VALUES (
-                        \(endpoint.tenant), \(endpoint.id), \(endpoint.url?.description), \(endpoint.events), \(sealed),
-                        \(endpoint.createdAt), \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
-                    )
+                    SELECT \(endpoint.tenant), \(endpoint.id), \(endpoint.url?.description), \(endpoint.events),
+                        \(endpoint.isDefault) AND former.count >= 0, \(sealed), \(endpoint.createdAt),
+                        \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
+                    FROM (SELECT count(*) FROM former) AS former
                     RETURNING id
                 ), \(Query.audited(.addEndpoint, endpoint.id.description, of: endpoint.tenant, when: "added"))
                 SELECT 1 FROM added
                 """
             )
+        }
+    }
+
+    /// The part of a statement, named `former`, that makes the endpoint no default any more that was it before this one.
+    ///
+    /// Whoever makes this one the default reads its rows first: of a tenant one at a time can be.
+    private static func formerDefault(before endpoint: WebhookEndpoint) -> Query {
+        """
+        former AS (
+            UPDATE webhook_endpoints
+            SET is_default = false, version = version + 1
+            WHERE tenant_id = \(endpoint.tenant) AND id <> \(endpoint.id) AND is_default AND \(endpoint.isDefault)
+            RETURNING id
+        )
+        """
+    }
+
+    /// Runs a statement that may make an endpoint the default one; again when another became it at the same time.
+    private func storing<Value>(_ statement: () async throws -> Value) async throws(StoreError) -> Value {
+        try await StoreError.wrap {
+            do { return try await statement() } catch let error as PostgresError
+                where error.constraint == "webhook_endpoints_default"
+            { return try await statement() }
         }
     }
 
@@ -120,7 +143,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         _ endpoint: WebhookEndpoint,
         rotation: String?
     ) async throws(StoreError) -> WebhookEndpoint? {
-        let changed = try await StoreError.wrap {
+        let changed = try await storing {
             let (id, tenant) = (endpoint.id, endpoint.tenant)
             let previous = try endpoint.previousSecret.map {
                 try ring.seal($0.secret.bytes, for: .previousSecret(of: id, tenant: tenant))
@@ -128,9 +151,9 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
             let rows = try await client.of(tenant).query(
                 """
                 -- endpoints.update
-                WITH changed AS (
+                WITH \(Self.formerDefault(before: endpoint)), changed AS (
                 UPDATE webhook_endpoints
-                SET url = \(endpoint.url?.description), events = \(endpoint.events),
+                SET is_default = \(endpoint.isDefault) AND (SELECT count(*) FROM former) >= 0, url = \(endpoint.url?.description), events = \(endpoint.events),
                     events_changed_at = CASE WHEN events = \(endpoint.events) THEN events_changed_at ELSE now() END,
                     sealed_secret = \(try ring.seal(endpoint.secret.bytes, for: .secret(of: id, tenant: tenant))),
                     sealed_previous_secret = \(previous), previous_until = \(endpoint.previousSecret?.until),
@@ -175,7 +198,8 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     static let columns: Query = """
         id, url, events, sealed_secret, created_at, sealed_previous_secret, previous_until, failing_since, disabled_at,
         disabled_reason, version,
-        CASE WHEN rotated_at > now() - interval '24 hours' THEN rotation END, sealed_identity, server_trust
+        CASE WHEN rotated_at > now() - interval '24 hours' THEN rotation END, sealed_identity, server_trust,
+        is_default
         """
 
     private func sealedIdentity(of endpoint: WebhookEndpoint) throws -> [UInt8]? {
@@ -219,6 +243,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         if let trust = try row.decode(RawJSON?.self, at: start + 13) {
             endpoint.serverTrust = try Configuration.ServerTrust(stored: JSONParser.parse(trust.bytes))
         }
+        endpoint.isDefault = try row.decode(at: start + 14)
         return endpoint
     }
 }

@@ -172,7 +172,7 @@ struct JobExecution {
     private func tellEnd(_ outcome: JobOutcome) {
         dispatcher.runner.spans?.recordEnd(of: job, outcome)
         callWorkers(for: outcome)
-        if job.spec.mayHaveEvents { dispatcher.courier?.notify() }
+        if job.mayHaveEvents { dispatcher.courier?.notify() }
         if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
     }
 

@@ -21,8 +21,9 @@ final class EventSubscriptions: Sendable {
     nonisolated(nonsending) func recorder(
         of job: ClaimedJob, in session: EngineSession, _ live: LiveJob
     ) async throws(StoreError) -> EventRecorder? {
-        guard let webhook = job.spec.webhook ?? session.webhook, let endpoint = webhook.endpoint else { return nil }
-        var wanted = try await events(webhook, endpoint, job.tenant).filter(\.isOfRun)
+        let webhook = job.spec.webhook ?? session.webhook
+        guard let endpoint = job.endpoint ?? webhook?.endpoint else { return nil }
+        var wanted = try await events(webhook?.events, endpoint, job.tenant).filter(\.isOfRun)
         // The delegate that is asked hears of a question by the question itself.
         let delegate = session.configuration(with: job.spec.configuration).delegate
         if delegate.via == .webhook, delegate.endpoint == endpoint { wanted.remove(.jobQuestion) }
@@ -30,10 +31,11 @@ final class EventSubscriptions: Sendable {
         return EventRecorder(live, in: job.spec.session, wanted, to: endpoint, queue)
     }
 
+    /// - Parameter named: The events that the job or its session names; nil for those of the endpoint.
     private nonisolated(nonsending) func events(
-        _ webhook: JobSpec.Webhook, _ endpoint: WebhookEndpoint.ID, _ tenant: Tenant.ID
+        _ named: [WebhookEvent]?, _ endpoint: WebhookEndpoint.ID, _ tenant: Tenant.ID
     ) async throws(StoreError) -> Set<WebhookEvent> {
-        if let events = webhook.events { return Set(events) }
+        if let named { return Set(named) }
         let now = ContinuousClock.now
         if let known = known.withLock({ $0[endpoint] }), now - known.since < Self.age { return known.events }
         let events = Set(try await queue.events(of: endpoint, tenant))

@@ -18,9 +18,10 @@ package enum WebhookStoreContract {
         fileprivate let tenant = Tenant.ID(rawValue: 1)
         fileprivate let other = Tenant.ID(rawValue: 2)
 
-        fileprivate func add() async throws -> WebhookEndpoint {
+        fileprivate func add(isDefault: Bool = false) async throws -> WebhookEndpoint {
             let url = try URLRecord("https://receiver.example/hook")
-            let endpoint = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.allCases)
+            var endpoint = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.allCases)
+            endpoint.isDefault = isDefault
             try await store.add(endpoint)
             return endpoint
         }
@@ -84,6 +85,22 @@ package enum WebhookStoreContract {
             return compare("version", [now?.version, found?.version], [2, 2]) + compare("late", late == nil, true)
                 + compare("events", found?.events, [.jobFinished]) + compare("rotation", found?.rotation, "key 1")
                 + compare("secrets", found?.secrets(at: .now), [changed.secret, endpoint.secret])
+        },
+        Clause("of a tenant one endpoint is the default one, the last that was made so") { subject in
+            let endpoints = [
+                try await subject.add(isDefault: true), try await subject.add(), try await subject.add(isDefault: true),
+            ]
+            func defaults() async throws -> [WebhookEndpoint.ID] {
+                try await subject.store.endpoints(of: subject.tenant).filter(\.isDefault).map(\.id)
+            }
+            let added = try await defaults()
+            // Read before the other one took its place.
+            let late = try await subject.store.update(endpoints[0], rotation: nil)
+            var changed = endpoints[1]
+            changed.isDefault = true
+            let now = try await subject.store.update(changed, rotation: nil)
+            return compare("added", added, [endpoints[2].id]) + compare("late", late == nil, true)
+                + compare("changed", now?.isDefault, true) + compare("now", try await defaults(), [endpoints[1].id])
         },
         Clause("what is on its way to an endpoint that is disabled or removed is given up") { subject in
             let endpoints = [try await subject.add(), try await subject.add(), try await subject.add()]

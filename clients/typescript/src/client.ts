@@ -1,7 +1,9 @@
 import { Blobs } from "./blobs.js";
+import type { JobEvent } from "./events.js";
+import { follow } from "./events.js";
 import { Jobs } from "./jobs.js";
 import { Questions } from "./questions.js";
-import type { CallOptions } from "./requests.js";
+import type { CallOptions, Items } from "./requests.js";
 import { keyOf, urlOf } from "./requests.js";
 import { Groups, Schedules, Sessions } from "./stores.js";
 import type { Fetch } from "./transport.js";
@@ -65,6 +67,14 @@ export class Fetchd {
   /** What the tenant uses, beside what it may use. */
   usage(options: CallOptions = {}): Promise<types.TenantUsage> {
     return this.#transport.get("/v1/usage", options);
+  }
+
+  /**
+   * The events of all jobs, without end, from the endpoint that is both `polled` and `default`: behind the one with
+   * `lastEventId`, or from the first one that is kept.
+   */
+  events({ lastEventId, signal }: { lastEventId?: string; signal?: AbortSignal } = {}): Items<JobEvent> {
+    return follow(this.#transport, "/v1/events", lastEventId, signal);
   }
 
   /** What has no method here: one request. POST carries an `Idempotency-Key`, so that it can be repeated. */

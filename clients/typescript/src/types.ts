@@ -2013,7 +2013,8 @@ export interface Destination {
   keepPartial?: boolean;
   /**
    * What the bytes must be as they come, in the form of RFC 9530; others fail the job with
-   * `contentDigestMismatch`. What the origin itself states is checked by `response.verifyDigests`.
+   * `contentDigestMismatch`. What the origin itself states is checked by `response.verifyDigests`. `sha` is SHA-1;
+   * that and MD5 tell a broken file, not one that somebody made to have the same digest.
    */
   checksum?: string;
   /** After how many seconds the file is removed; without it when it is deleted. */
@@ -2739,6 +2740,12 @@ export interface WebhookEndpointSpec {
   polled?: boolean;
   /** Which events are sent; the end of jobs, sessions and groups when left out. */
   events?: Array<WebhookEvent>;
+  /**
+   * Jobs, groups and sessions that name no endpoint have this one; those of a session that has an endpoint have
+   * that. It counts for what is stored from now on, however it comes, and takes the place of the default endpoint
+   * before it. With `polled`, `GET /v1/events` reads the events of all jobs.
+   */
+  default?: boolean;
   serverTrust?: ServerTrust;
   /** What the receiver is shown when it asks for a certificate; for https. */
   clientCertificate?: ClientCertificate;
@@ -2753,6 +2760,8 @@ export interface WebhookEndpoint {
   polled: boolean;
   /** Which events are sent. */
   events: Array<WebhookEvent>;
+  /** What names no endpoint has this one. */
+  default: boolean;
   serverTrust?: ServerTrust;
   /** The certificate that the receiver is shown. */
   clientCertificate?: {
@@ -2776,6 +2785,8 @@ export interface WebhookEndpointPatch {
   url?: HTTPURL;
   /** Which events are sent. */
   events?: Array<WebhookEvent>;
+  /** Whether what names no endpoint has this one. */
+  default?: boolean;
   /** Whether messages are sent. */
   enabled?: boolean;
   /** Null for what the system trusts. */
@@ -3157,6 +3168,14 @@ export interface ListFlowsQuery {
 
 /** The query of `listWebhookEndpoints`. List webhook endpoints. */
 export interface ListWebhookEndpointsQuery {
+  /** The size of the page. */
+  limit?: number;
+}
+
+/** The query of `listEvents`. Read the events of all jobs. */
+export interface ListEventsQuery {
+  /** Only what comes behind this event, such as the last that you know of. */
+  after?: WebhookDeliveryID;
   /** The size of the page. */
   limit?: number;
 }

@@ -4,8 +4,8 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// The events of a session and its jobs, or of an endpoint that is polled: as pages that can be read again from a place
-/// (BKG-9), or as server-sent events that go on (WHATWG HTML §9.2).
+/// The events of a session and its jobs, of an endpoint that is polled, or of a tenant: as pages that can be read again
+/// from a place (BKG-9), or as server-sent events that go on (WHATWG HTML §9.2).
 struct StoredEventsRoute: Sendable {
     /// How many streams of stored events a tenant may have at one node: each looks into the store once in a while.
     private static let maximumStreams = 100
@@ -34,6 +34,16 @@ struct StoredEventsRoute: Sendable {
                     throw Problem(.notFound, "The events of \(id) are sent to its url, and only polled ones are here.")
                 }
                 return try await read(call, tenant, .endpoint(id), at: "\(WebhookRoutes.path)/\(id)/events")
+            },
+            Route(.get, "/v1/events") { call, tenant in
+                let endpoint = try await webhooks.endpoints(of: tenant).first { $0.isDefault && $0.url == nil }
+                guard let endpoint else {
+                    throw Problem(
+                        .notFound,
+                        "No endpoint collects the events of all jobs: make one that is \"polled\" and \"default\"."
+                    )
+                }
+                return try await read(call, tenant, .endpoint(endpoint.id), at: "/v1/events")
             },
         ]
     }

@@ -1762,7 +1762,8 @@ class Destination(Model):
     that is cancelled keeps it when that is asked for."""
     checksum: str | None = None
     """What the bytes must be as they come, in the form of RFC 9530; others fail the job with
-    `contentDigestMismatch`. What the origin itself states is checked by `response.verifyDigests`."""
+    `contentDigestMismatch`. What the origin itself states is checked by `response.verifyDigests`. `sha` is SHA-1;
+    that and MD5 tell a broken file, not one that somebody made to have the same digest."""
     expires_after: int | None = None
     """After how many seconds the file is removed; without it when it is deleted."""
 
@@ -2550,6 +2551,8 @@ class WebhookEndpoint(Model):
     """Nothing is sent; its events are read."""
     events: list[WebhookEvent]
     """Which events are sent."""
+    default: bool
+    """What names no endpoint has this one."""
     server_trust: ServerTrust | None = None
     client_certificate: WebhookEndpointClientCertificate | None = None
     """The certificate that the receiver is shown."""
@@ -2703,6 +2706,8 @@ class NewWebhookEndpoint(Model):
     """Nothing is sent; its events are read."""
     events: list[WebhookEvent]
     """Which events are sent."""
+    default: bool
+    """What names no endpoint has this one."""
     server_trust: ServerTrust | None = None
     client_certificate: NewWebhookEndpointClientCertificate | None = None
     """The certificate that the receiver is shown."""
@@ -3876,6 +3881,7 @@ WebhookEndpoint._members = (
     Member("url", "url", text, False),
     Member("polled", "polled", boolean, True),
     Member("events", "events", listed(text), True),
+    Member("default", "default", boolean, True),
     Member("serverTrust", "server_trust", ServerTrust.from_json, False),
     Member("clientCertificate", "client_certificate", WebhookEndpointClientCertificate.from_json, False),
     Member("createdAt", "created_at", time, True),
@@ -3954,6 +3960,7 @@ NewWebhookEndpoint._members = (
     Member("url", "url", text, False),
     Member("polled", "polled", boolean, True),
     Member("events", "events", listed(text), True),
+    Member("default", "default", boolean, True),
     Member("serverTrust", "server_trust", ServerTrust.from_json, False),
     Member("clientCertificate", "client_certificate", NewWebhookEndpointClientCertificate.from_json, False),
     Member("createdAt", "created_at", time, True),

@@ -858,6 +858,7 @@ class WebhookEndpointSpec(TypedDict, total=False):
     url: HTTPURL
     polled: bool
     events: Sequence[WebhookEvent]
+    default: bool
     serverTrust: ServerTrust
     clientCertificate: ClientCertificate
 
@@ -867,6 +868,7 @@ class WebhookEndpointPatch(TypedDict, total=False):
 
     url: HTTPURL
     events: Sequence[WebhookEvent]
+    default: bool
     enabled: bool
     serverTrust: ServerTrust | None
     clientCertificate: ClientCertificate | None
@@ -1072,6 +1074,13 @@ class ListFlowsQuery(TypedDict, total=False):
 class ListWebhookEndpointsQuery(TypedDict, total=False):
     """The query of `listWebhookEndpoints`. List webhook endpoints."""
 
+    limit: int
+
+
+class ListEventsQuery(TypedDict, total=False):
+    """The query of `listEvents`. Read the events of all jobs."""
+
+    after: WebhookDeliveryID
     limit: int
 
 

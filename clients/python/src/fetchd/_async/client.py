@@ -1,13 +1,16 @@
 """The client."""
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any, Self
 
 import httpx
 
 from .. import models
+from .._events import Event
 from .._requests import key_of, seconds, url_of
 from .blobs import AsyncBlobs
+from .events import follow
 from .groups import AsyncGroups
 from .jobs import AsyncJobs
 from .questions import AsyncQuestions
@@ -49,6 +52,13 @@ class AsyncFetchd:
     async def usage(self) -> models.TenantUsage:
         """What the tenant uses, beside what it may use."""
         return models.TenantUsage.from_json(await self._transport.get("/v1/usage"))
+
+    def events(self, *, last_event_id: str | None = None) -> AsyncIterator[Event]:
+        """The events of all jobs, without end, from the endpoint that is both `polled` and `default`.
+
+        Begins as `webhooks.events` does. Raises `NotFound` when there is no such endpoint.
+        """
+        return follow(self._transport, "/v1/events", last_event_id)
 
     async def request(self, method: str, path: str, document: Any = None) -> Any:
         """What has no method here: one request, with JSON as `json.loads` reads it.

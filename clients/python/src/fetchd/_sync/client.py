@@ -2,13 +2,16 @@
 """The client."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import httpx
 
 from .. import models
+from .._events import Event
 from .._requests import key_of, seconds, url_of
 from .blobs import Blobs
+from .events import follow
 from .groups import Groups
 from .jobs import Jobs
 from .questions import Questions
@@ -50,6 +53,13 @@ class Fetchd:
     def usage(self) -> models.TenantUsage:
         """What the tenant uses, beside what it may use."""
         return models.TenantUsage.from_json(self._transport.get("/v1/usage"))
+
+    def events(self, *, last_event_id: str | None = None) -> Iterator[Event]:
+        """The events of all jobs, without end, from the endpoint that is both `polled` and `default`.
+
+        Begins as `webhooks.events` does. Raises `NotFound` when there is no such endpoint.
+        """
+        return follow(self._transport, "/v1/events", last_event_id)
 
     def request(self, method: str, path: str, document: Any = None) -> Any:
         """What has no method here: one request, with JSON as `json.loads` reads it.
