@@ -1,6 +1,7 @@
 """What the tests of clients need besides a service: an origin, and a front before the service that has faults."""
 import http.client
 import json
+import queue
 import re
 import sys
 import threading
@@ -207,3 +208,30 @@ class Front(Server):
         self.upstream = upstream
         self.seen, self.lock = {}, threading.Lock()
         super().__init__(FrontHandler)
+
+
+class PageHandler(FrontHandler):
+    def do_GET(self):
+        url = urlsplit(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if url.path.startswith("/v1/"):
+            self.close_connection = True
+            self.pass_on(self.path, body, None, 0)
+        elif url.path == "/told":
+            self.owner.told.put(json.loads(body))
+            self.answer(204)
+        elif (file := self.owner.folder / url.path.lstrip("/")).is_file():
+            script = file.suffix == ".js"
+            self.answer(200, file.read_bytes(), Content_Type="text/javascript" if script else "text/html")
+        else:
+            self.answer(404)
+
+    do_POST = do_GET
+
+
+class Pages(Server):
+    """One origin of a service's API, the files of a folder, and `POST /told`, by which a page tells what it saw."""
+
+    def __init__(self, upstream, folder):
+        self.upstream, self.folder, self.told = upstream, folder, queue.Queue()
+        super().__init__(PageHandler)

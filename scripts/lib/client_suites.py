@@ -1,11 +1,15 @@
 """The suites of the clients in clients/, each against a service that is there."""
 import json
 import os
+import queue
 import re
 import shutil
+import subprocess
 import sys
+from urllib.parse import urlsplit
 
-from processes import ROOT, program, run
+from client_rig import Pages
+from processes import ROOT, Failed, program, run
 
 CLIENTS = ROOT / "clients"
 PYTHON = CLIENTS / "python"
@@ -24,6 +28,18 @@ import { Fetchd } from "fetchd";
 const job = await new Fetchd().jobs.submit(process.env.ORIGIN + "/text", { wait: 20 });
 if (await job.text() !== "read by a client") process.exit(1);
 """
+PAGE = """<!doctype html><script type="module">
+import { Fetchd } from "/index.js";
+const tell = (told) => fetch("/told", { method: "POST", body: JSON.stringify(told) });
+try {
+  const fetchd = new Fetchd({ url: location.origin, key: "KEY" });
+  const job = await fetchd.jobs.submit("ORIGIN/text");
+  let last;
+  for await (const event of job.events()) last = event.type;
+  const refusal = await fetchd.jobs.submit("nonsense").catch((error) => error);
+  await tell({ text: await job.text(), last, status: refusal.status });
+} catch (error) { await tell({ error: String(error) }); }
+</script>"""
 
 
 def check_generated():
@@ -68,7 +84,30 @@ def typescript_client(folder, environment):
     for name in ("package.json", *json.loads((copy / "package.json").read_text())["files"]):
         (shutil.copytree if (copy / name).is_dir() else shutil.copy)(copy / name, modules / name)
     run([program("node"), "--input-type=module", "-e", FIRST_SCRIPT], cwd=folder / "empty", env=environment)
-    return re.search(r"^(?:#|ℹ) pass (\d+)", tests, re.M)[1] + " passed"
+    run_in_browser(folder, copy / "dist", environment)
+    return re.search(r"^(?:#|ℹ) pass (\d+)", tests, re.M)[1] + " passed, and a page in Chromium"
+
+
+def run_in_browser(folder, dist, environment):
+    """The same in a page, which follows the job by its events."""
+    page = folder / "page"
+    shutil.copytree(dist, page)
+    (page / "page.html").write_text(
+        PAGE.replace("KEY", environment["FETCHD_KEY"]).replace("ORIGIN", environment["ORIGIN"]), encoding="utf-8")
+    pages = Pages(urlsplit(environment["FETCHD_URL"]).port, page)
+    browser = subprocess.Popen(
+        [program("chromium"), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile",
+         f"{pages.url}/page.html"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        told = pages.told.get(timeout=60)
+    except queue.Empty:
+        raise Failed("The page in Chromium told nothing within a minute.") from None
+    finally:
+        browser.terminate()
+        browser.wait()
+        pages.stop()
+    if told != {"text": "read by a client", "last": "job.finished", "status": 422}:
+        raise Failed(f"The page in Chromium told {told}.")
 
 
 def environment_of(service, key, origin, front, ports):
