@@ -30,7 +30,7 @@ URI = ["https://a.example/x.iso", "https://b.example/x.iso"]
 # A method, its parameters behind the secret, and why the answers differ.
 CALLS = [
     ("aria2.getVersion", [], None), ("aria2.getSessionInfo", [], None), ("no.such", [], None),
-    ("system.listMethods", [], "BitTorrent, Metalink, positions, shutting down"),
+    ("system.listMethods", [], "BitTorrent, Metalink, shutting down"),
     ("system.listNotifications", [], "BitTorrent"),
     ("aria2.addUri", [], None), ("aria2.addUri", [[]], None), ("aria2.addUri", ["https://a.example/"], None),
     ("aria2.addUri", [[5]], None), ("aria2.addUri", [["nonsense"]], None), ("aria2.addUri", [URI, []], None),
@@ -79,7 +79,10 @@ CALLS = [
     ("aria2.remove", [GID], None), ("aria2.remove", [OTHER], None), ("aria2.purgeDownloadResult", [], None),
     ("aria2.getGlobalStat", [], None), ("aria2.unpauseAll", [], None),
     ("aria2.saveSession", [], "there is no file to be named"),
-    ("aria2.changePosition", [GID, 0, "POS_SET"], "is not built"),
+    ("aria2.changePosition", [GID], None), ("aria2.changePosition", [GID, 0], None),
+    ("aria2.changePosition", [GID, "x", "POS_SET"], None), ("aria2.changePosition", [GID, 0, "x"], None),
+    ("aria2.changePosition", [GID, 0, 5], None), ("aria2.changePosition", ["zz", 0, "POS_SET"], None),
+    ("aria2.changePosition", [OTHER, 0, "POS_SET"], None),
     ("aria2.changeUri", [GID, 1, [], []], None),
     ("aria2.addTorrent", [""], "is not supported"), ("aria2.addMetalink", [""], "is not supported"),
 ]
@@ -205,6 +208,38 @@ def ended(peer, gid):
     raise AssertionError(f"{peer.url}: {gid} does not end")
 
 
+# The number of a download, a place and what it is counted from.
+MOVES = [(5, 0, "POS_SET"), (5, 1, "POS_CUR"), (5, -1, "POS_CUR"), (1, -1, "POS_END"), (1, 0, "POS_END"),
+         (1, 99, "POS_SET"), (1, -5, "POS_SET"), (1, -99, "POS_CUR"), (1, 1, "POS_END"), (3, 2, "POS_SET")]
+
+
+def compare_positions(aria2, ours, faults):
+    """Moves downloads among those that wait, and compares the whole order after each move."""
+    def gid(number):
+        return f"{0x100 + number:016x}"
+
+    def compare_orders(what, *window):
+        compare(f"the order {what}", *([one["gid"] for one in peer.result("aria2.tellWaiting", *window, ["gid"])]
+                                       for peer in (aria2, ours)), None, faults)
+
+    def add(number, *place):
+        for peer in (aria2, ours):
+            peer.result("aria2.addUri", URI, {"gid": gid(number), "pause": "true"}, *place)
+
+    for number in range(1, 6):
+        add(number)
+    for number, place, origin in MOVES:
+        move = f"of {number} by {place} {origin}"
+        compare(f"the place {move}", *(peer.result("aria2.changePosition", gid(number), place, origin)
+                                       for peer in (aria2, ours)), None, faults)
+        compare_orders(move, 0, 9)
+    for number, place in [(6, 1), (7, 99)]:
+        add(number, place)
+        compare_orders(f"with {number} added at {place}", 0, 9)
+    for window in [(2, 3), (-1, 9), (-2, 2), (9, 9)]:
+        compare_orders(f"in {window}", *window)
+
+
 def main(base, token, file, gone, auth, busy, loop):
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -264,6 +299,7 @@ def speak(aria2, ours, folder, urls):
                 None, faults)
         statuses = (sorted(peer.result("aria2.tellStatus", gid)) for peer in (aria2, ours))
         compare(f"the status of it {url} {more}", *statuses, "has no bitfield" if url == urls[0] else None, faults)
+    compare_positions(aria2, ours, faults)
     return faults
 
 

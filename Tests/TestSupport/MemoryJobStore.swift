@@ -18,6 +18,8 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var faults: [MemoryWorkQueue.Call: [MemoryWorkQueue.Fault]] = [:]
         var specs: [Job.ID: JobSpec] = [:]
         var bodies: [Job.ID: StoredBody] = [:]
+        /// Jobs that have been given the place of another one.
+        var places: [Job.ID: Job.ID] = [:]
         var uniques: [String: (id: Job.ID, until: Timestamp)] = [:]
         var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
         var groups: [JobGroup.ID: MemoryGroupStore.Stored] = [:]
@@ -28,6 +30,13 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         /// The bodies of jobs that succeed as soon as their body has been asked for.
         var bodiesToCome: [Job.ID: StoredBody] = [:]
         var quota: Int?
+
+        /// Whether one job is taken before another one.
+        func comes(_ left: Job.ID, before right: Job.ID) -> Bool {
+            let (left, right) = (places[left] ?? left, places[right] ?? right)
+            let (first, second) = (specs[left]?.priority ?? 0, specs[right]?.priority ?? 0)
+            return first == second ? left < right : first > second
+        }
 
         /// Forgets a job with all that there is of it.
         mutating func remove(_ id: Job.ID) {
@@ -200,6 +209,26 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
                 state.jobs[id]?.state =
                     isSuspended ? .suspended : job.isClaimed ? .running : isEarly ? .scheduled : .queued
             }
+        }
+    }
+
+    package func order(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> [Job.ID] {
+        try check()
+        return state.withLock { state in
+            ids.filter { id in
+                guard let job = state.jobs[id], job.tenant == tenant else { return false }
+                let isEarly = state.rows[id].map { $0.dueAt > .now } ?? false
+                return !job.isClaimed && !isEarly && (job.state == .queued || job.state == .suspended)
+            }
+            .sorted { state.comes($0, before: $1) }
+        }
+    }
+
+    package func reorder(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) {
+        let waiting = try await order(ids, of: tenant)
+        state.withLock { state in
+            let places = waiting.map { state.places[$0] ?? $0 }
+            for (id, place) in zip(ids.filter(Set(waiting).contains), places) { state.places[id] = place }
         }
     }
 

@@ -140,11 +140,7 @@ package final class MemoryWorkQueue: WorkQueue {
     /// The jobs that can be claimed, the most urgent first, and of equals the oldest.
     private static func waiting(in state: MemoryJobStore.State) -> [Job.ID] {
         state.jobs.values.filter { $0.state == .queued && state.rows[$0.id]?.node == nil }
-            .sorted { left, right in
-                let (first, second) = (state.specs[left.id]?.priority ?? 0, state.specs[right.id]?.priority ?? 0)
-                return first == second ? left.id < right.id : first > second
-            }
-            .map(\.id)
+            .map(\.id).sorted { state.comes($0, before: $1) }
     }
 
     private func take(_ id: Job.ID, in state: inout MemoryJobStore.State) -> ClaimedJob? {

@@ -25,6 +25,14 @@ package protocol JobStore: Sendable {
     /// A running one is told; it stops soon, wherever it runs, and goes on from there.
     func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError)
 
+    /// Those of some jobs that wait for a node, or would if they were not held, in the order in which nodes take them.
+    func order(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> [Job.ID]
+
+    /// Gives jobs that wait for a node the places in its queue that they have together in another order: this one.
+    ///
+    /// Those that do not wait for a node, or no more, are passed over.
+    func reorder(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError)
+
     /// Puts another spec in place of a job's, unless that has changed meanwhile.
     ///
     /// - Parameter old: The stored spec, as it was read.

@@ -39,6 +39,60 @@ extension PostgresJobStore {
         }
     }
 
+    package func order(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> [Job.ID] {
+        guard !ids.isEmpty else { return [] }
+        return try await StoreError.wrap {
+            let rows = try await client.of(tenant).query(
+                """
+                -- jobs.order
+                SELECT q.job_id
+                FROM unnest(\(ids)) AS asked (job_id)
+                JOIN queue q ON q.tenant_id = \(tenant) AND q.job_id = asked.job_id
+                WHERE q.node_id IS NULL AND NOT q.scheduled
+                ORDER BY q.rank, q.run_at, q.job_id
+                """
+            )
+            return try rows.map { try $0.decode(Job.ID.self, at: 0) }
+        }
+    }
+
+    package func reorder(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) {
+        try await StoreError.wrap {
+            _ = try await client.of(tenant).query(
+                """
+                -- jobs.reorder
+                WITH held AS MATERIALIZED (
+                    SELECT q.job_id, q.rank, q.run_at, asked.number
+                    FROM unnest(\(ids)) WITH ORDINALITY AS asked (job_id, number)
+                    JOIN queue q ON q.tenant_id = \(tenant) AND q.job_id = asked.job_id
+                    WHERE q.node_id IS NULL AND NOT q.scheduled
+                    -- In one order, so that two of these cannot wait for each other.
+                    ORDER BY q.job_id
+                    FOR UPDATE OF q
+                ), place AS (
+                    SELECT rank, run_at, row_number() OVER (ORDER BY rank, run_at, job_id) AS number FROM held
+                ), apart AS (
+                    -- No two at the same time: there the ids would decide.
+                    SELECT rank, number,
+                        max(run_at - number * interval '1 microsecond') OVER (PARTITION BY rank ORDER BY number)
+                            + number * interval '1 microsecond' AS run_at
+                    FROM place
+                ), wanted AS (
+                    SELECT job_id, row_number() OVER (ORDER BY number) AS number FROM held
+                )
+                UPDATE queue q
+                SET rank = apart.rank, run_at = apart.run_at
+                FROM wanted
+                JOIN apart ON apart.number = wanted.number
+                WHERE q.tenant_id = \(tenant) AND q.job_id = wanted.job_id
+                    AND (q.rank, q.run_at) IS DISTINCT FROM (apart.rank, apart.run_at)
+                """
+            )
+        }
+        // Some may be in front of what nodes have claimed last.
+        callWorkers()
+    }
+
     package func change(
         _ id: Job.ID,
         of tenant: Tenant.ID,

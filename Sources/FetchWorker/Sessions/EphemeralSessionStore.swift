@@ -155,6 +155,15 @@ package struct EphemeralJobStore: JobStore {
         if !others.isEmpty { try await stored.setSuspended(others, of: tenant, isSuspended) }
     }
 
+    /// Jobs of ephemeral sessions are in no queue.
+    package func order(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> [Job.ID] {
+        try await stored.order(ids, of: tenant)
+    }
+
+    package func reorder(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) {
+        try await stored.reorder(ids, of: tenant)
+    }
+
     /// Jobs of ephemeral sessions stay as they were submitted.
     package func change(
         _ id: Job.ID,

@@ -385,7 +385,7 @@ import Testing
 
     @Test func `what is not there says so, and a session is saved already`() async throws {
         try await server.test { calls in
-            for method in ["addTorrent", "addMetalink", "changePosition", "shutdown", "forceShutdown"] {
+            for method in ["addTorrent", "addMetalink", "shutdown", "forceShutdown"] {
                 let answer = try await call("aria2.\(method)", of: calls)
                 #expect(message(answer)?.hasSuffix("is not supported by Fetchd") == true, "\(answer.text)")
             }

@@ -213,6 +213,22 @@ package enum JobStoreContract {
             return compare("state", state, .scheduled) + compare("then", try await subject.state(ids[0]), .queued)
                 + compare("order", try await subject.claim().map(\.id), [ids[1], ids[0]])
         },
+        Clause("jobs that wait are put in another order, and go in it") { subject in
+            let ids = try await subject.enqueue(
+                "", "", #", "suspended": true"#, #", "priority": 1"#, #", "runAt": "2999-01-01T00:00:00Z""#, "")
+            let (store, tenant) = (subject.store, subject.tenant)
+            let before = try await store.order(ids.reversed(), of: tenant)
+            // Held ones keep their places, and those that wait for a time have none.
+            let wanted = [5, 2, 4, 1, 0, 3].map { ids[$0] }
+            try await store.reorder(wanted, of: subject.other)
+            let untouched = try await store.order(ids, of: tenant)
+            try await store.reorder(wanted, of: tenant)
+            let after = try await store.order(ids, of: tenant)
+            return compare("before", before, [3, 0, 1, 2, 5].map { ids[$0] }) + compare("another's", untouched, before)
+                + compare("after", after, [5, 2, 1, 0, 3].map { ids[$0] })
+                + compare("claimed", try await subject.claim().map(\.id), [5, 1, 0, 3].map { ids[$0] })
+                + compare("left", try await store.order(ids, of: tenant), [ids[2]])
+        },
         Clause("what came of a job outlives a change of its labels") { subject in
             let id = try await subject.enqueue("")[0]
             try await subject.run(.make(body: .inline([1])))

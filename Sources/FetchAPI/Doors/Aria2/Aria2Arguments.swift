@@ -37,7 +37,7 @@ struct Aria2Arguments: Sendable {
         return integer
     }
 
-    /// A place in the queue, which has no effect.
+    /// A place in a list.
     func optionalPosition(_ index: Int) throws(Aria2Failure) -> Int64? {
         guard let position = try optionalInteger(index) else { return nil }
         guard position >= 0 else { throw .position }

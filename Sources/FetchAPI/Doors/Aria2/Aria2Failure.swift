@@ -46,6 +46,7 @@ struct Aria2Failure: Error, Sendable {
     static let noMethodName = Aria2Failure("Missing methodName.")
     static let noURI = Aria2Failure("URI is not provided.")
     static let nothingToDownload = Aria2Failure("No URI to download.")
+    static let illegalArgument = Aria2Failure("Illegal argument.")
     static let position = Aria2Failure("Position must be greater than or equal to 0.")
 
     static func noMethod(_ name: String) -> Self { Self("No such method: \(name.prefix(256))") }

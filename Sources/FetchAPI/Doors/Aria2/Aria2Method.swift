@@ -44,15 +44,16 @@ enum Aria2Method: String, Sendable, CaseIterable {
     var access: Access {
         switch self {
         case .addUri: Access(scope: .writeJobs, reach: .submission)
-        case .remove, .forceRemove, .pause, .forcePause, .unpause, .changeOption, .changeUri, .removeDownloadResult:
+        case .remove, .forceRemove, .pause, .forcePause, .unpause, .changePosition, .changeOption, .changeUri,
+            .removeDownloadResult:
             Access(scope: .writeJobs, reach: .own)
         case .pauseAll, .forcePauseAll, .unpauseAll, .purgeDownloadResult:
             Access(scope: .writeJobs, reach: .tenant)
         case .changeGlobalOption: Access(scope: .limits, reach: .tenant)
         case .tellActive, .tellWaiting, .tellStopped, .getGlobalStat, .getGlobalOption:
             Access(scope: .readJobs, reach: .tenant)
-        case .addTorrent, .getPeers, .addMetalink, .changePosition, .tellStatus, .getUris, .getFiles, .getServers,
-            .getOption, .getVersion, .getSessionInfo, .shutdown, .forceShutdown, .saveSession, .listMethods,
+        case .addTorrent, .getPeers, .addMetalink, .tellStatus, .getUris, .getFiles, .getServers, .getOption,
+            .getVersion, .getSessionInfo, .shutdown, .forceShutdown, .saveSession, .listMethods,
             .listNotifications:
             Access(scope: .readJobs, reach: .own)
         }
@@ -66,7 +67,7 @@ enum Aria2Method: String, Sendable, CaseIterable {
         switch self {
         case .addTorrent: .notSupported("BitTorrent")
         case .addMetalink: .notSupported("Metalink")
-        case .changePosition, .shutdown, .forceShutdown: .notSupported(rawValue)
+        case .shutdown, .forceShutdown: .notSupported(rawValue)
         default: nil
         }
     }

@@ -9,7 +9,7 @@ extension Aria2Methods {
     func add(_ arguments: Aria2Arguments, _ caller: Aria2Caller) async throws -> String {
         let uris = try arguments.list(0).compactMap(\.text)
         let options = try arguments.optionalOptions(1) ?? Aria2Options()
-        _ = try arguments.optionalPosition(2)
+        let position = try arguments.optionalPosition(2)
         guard !uris.isEmpty else { throw Aria2Failure.noURI }
         let loaded = try Self.loaded(uris)
         guard let url = loaded.first else {
@@ -36,8 +36,10 @@ extension Aria2Methods {
             throw Problem.keyExhausted(caller.key)
         }
         switch enqueued {
-        case .accepted:
+        case .accepted(let id):
             submitted.add()
+            // One that has begun has no place any more.
+            if let position { try await move(id, caller) { _, _ in Int(clamping: position) } }
             return gid.text
         case .duplicate: throw Self.taken(gid)
         case .queueFull(let quota): throw Problem.queueFull(quota: quota)

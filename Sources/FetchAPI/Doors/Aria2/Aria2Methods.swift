@@ -28,6 +28,7 @@ struct Aria2Methods: Sendable {
         case .unpause: return .text(try await setPaused(false, arguments, caller))
         case .pauseAll, .forcePauseAll: return try await setAllPaused(true, caller)
         case .unpauseAll: return try await setAllPaused(false, caller)
+        case .changePosition: return try await changePosition(arguments, caller)
         case .tellStatus:
             let keys = try arguments.keys(1)
             let download = try await find(arguments, caller)
@@ -68,7 +69,7 @@ struct Aria2Methods: Sendable {
             let digest = SHA256Digest(of: Array("aria2 \(caller.tenant)".utf8))
             return .object { $0.member("sessionId", digest.hexadecimal(20)) }
         case .saveSession: return .ok
-        case .addTorrent, .addMetalink, .changePosition, .shutdown, .forceShutdown, .listMethods,
+        case .addTorrent, .addMetalink, .shutdown, .forceShutdown, .listMethods,
             .listNotifications:
             throw Aria2Failure.noMethod(method.rawValue)
         }
@@ -120,7 +121,8 @@ struct Aria2Methods: Sendable {
         return try await list(states, from: offset, count: count, keys: arguments.keys(2), caller)
     }
 
-    /// Downloads by age, the oldest first; from a negative offset backwards, where -1 is the newest.
+    /// Downloads by age, the oldest first, and those that wait in the order in which they begin; from a negative offset
+    /// backwards, where -1 is the last one.
     private func list(
         _ states: Set<JobState>, from offset: Int64, count: Int64, keys: Set<String>?, _ caller: Aria2Caller
     ) async throws -> RawJSON {
@@ -130,9 +132,15 @@ struct Aria2Methods: Sendable {
         let (isBackward, count) = (offset < 0, Int(min(count, Self.maximumCount)))
         let skipped = Int(isBackward ? -offset - 1 : offset)
         guard count > 0 else { return .array { _ in } }
-        let page = JobPage(limit: skipped + count, at: isBackward ? .start : .before(.first))
-        let found = try await jobs.jobs(of: caller.tenant, matching: Self.filter(states), page: page).map(\.id)
-        let ids = Array((isBackward ? found : found.reversed()).dropFirst(skipped))
+        let found: [Job.ID]
+        if states == Aria2Download.waitingStates {
+            found = try await waiting(atLeast: skipped + count, isBackward: isBackward, caller)
+        } else {
+            let page = JobPage(limit: skipped + count, at: isBackward ? .start : .before(.first))
+            let newest = try await jobs.jobs(of: caller.tenant, matching: Self.filter(states), page: page).map(\.id)
+            found = isBackward ? newest : newest.reversed()
+        }
+        let ids = Array(found.dropFirst(skipped).prefix(count))
         // The room is looked at between groups, so that memory has one of them more at most.
         var elements: [RawJSON] = []
         var length = 0
@@ -181,7 +189,7 @@ struct Aria2Methods: Sendable {
 
 extension Job.ID {
     /// Before all that there are.
-    fileprivate static var first: Self { Self(earliestAt: Timestamp(microseconds: 0)) }
+    static var first: Self { Self(earliestAt: Timestamp(microseconds: 0)) }
 }
 
 extension RawJSON {
