@@ -173,6 +173,28 @@ import Testing
                 #expect(try await service.request(.get, href).body == bytes)
                 let part = try await service.request(.get, href, headers: [.range: "bytes=-10"])
                 #expect(part.body == Array(bytes.suffix(10)))
+                // The store gives them by itself to who has the way there.
+                #expect(try await service.request(.get, href + "?redirect=true").body == bytes)
+                var configuration = SessionConfiguration()
+                configuration.redirects.policy = .return
+                var asking = try Request(service.base + href + "?redirect=true")
+                asking.headerFields[.authorization] = "Bearer \(service.key)"
+                let (none, way) = try await Session(configuration: configuration).data(for: asking)
+                #expect(way.status.code == 307 && none.isEmpty && way.headerFields[.cacheControl] == "no-store")
+                var direct = try Request(try #require(way.headerFields[.location]))
+                #expect(direct.url.query?.contains("X-Amz-Expires=60&") == true)
+                #expect(direct.url.port.map { "\($0)" } == "\(s3.port)")
+                direct.headerFields[.range] = "bytes=5-9"
+                let (given, response) = try await Session().data(for: direct)
+                #expect(response.status == .partialContent && given == Array(bytes[5...9]))
+                #expect(response.headerFields[.contentDisposition] == "attachment; filename=\"big.bin\"")
+                // An answer to HEAD has no way that HEAD could take, and small bodies are not there.
+                #expect(try await service.request(.head, href + "?redirect=true").status == 200)
+                let small = try await service.fetch(
+                    origin.url("/big.bin"), request: #", "headers": {"Range": "bytes=0-9"}"#)
+                let inline = try #require(member(small, "body", "href", as: String.self))
+                #expect(try await service.request(.get, inline + "?redirect=true").body == Array(bytes[..<10]))
+                #expect(try await service.request(.get, inline + "?redirect=yes").status == 400)
                 let blob = try await service.send(.post, "/v1/blobs", .bytes(Array("stored".utf8)))
                 let id = try #require(member(blob.json, "id", as: String.self))
                 let sent = try await service.fetch(

@@ -10,8 +10,10 @@ struct Representation: Sendable {
 
     private var tag: String { body.digest.tag }
 
-    /// - Parameter blobs: Where larger bodies are.
-    func response(to call: Call, from blobs: any BlobStore) async throws -> Response {
+    /// - Parameters:
+    ///   - blobs: Where larger bodies are.
+    ///   - redirects: Whether the client may be sent to the store that has them.
+    func response(to call: Call, from blobs: any BlobStore, redirects: Bool = false) async throws -> Response {
         if let field = call.headers[.ifNoneMatch], Self.matches(field, tag) {
             return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "private, no-cache"])
         }
@@ -21,6 +23,7 @@ struct Representation: Sendable {
         headers[.acceptRanges] = "bytes"
         headers[.eTag] = tag
         headers[.reprDigest] = body.digest.field
+        if redirects, let link = try await link(headers, call, blobs) { return link }
         let part = body.part(isSame ? call.headers[values: .range] : [])
         guard let bytes = part.bytes else {
             var problem = Problem(.rangeNotSatisfiable, "The body has \(body.bytes) bytes.")
@@ -30,6 +33,21 @@ struct Representation: Sendable {
         headers[.contentRange] = part.contentRange
         return try await content(
             bytes, status: part.contentRange == nil ? .ok : .partialContent, headers, call, blobs)
+    }
+
+    /// Whether the client of a call may be sent to a store; what a query for stored bytes can say.
+    static func mayRedirect(_ call: Call) throws -> Bool {
+        try call.query(allowing: ["redirect"]).bool("redirect") ?? false
+    }
+
+    /// The way to the bytes where the store gives them to clients by itself; nil where it does not.
+    private func link(_ headers: HTTPFields, _ call: Call, _ blobs: any BlobStore) async throws -> Response? {
+        guard call.request.method == .get, case .blob(let id) = body.location,
+            let url = try await blobs.url(of: id, answering: headers)
+        else { return nil }
+        return Response(
+            status: .temporaryRedirect,
+            headers: [.location: url, .reprDigest: body.digest.field, .cacheControl: "no-store"])
     }
 
     private func content(

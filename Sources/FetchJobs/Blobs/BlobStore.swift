@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// Bytes that are too many for a row.
 package protocol BlobStore: Sendable {
     /// The volume that the ids of new blobs have.
@@ -11,6 +13,11 @@ package protocol BlobStore: Sendable {
     /// - Throws: A ``StoreError`` with the code `blobGone` when there is no such blob, and `blobAway` when its bytes are
     ///   out of reach for now.
     func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader
+
+    /// A URL by which whoever has it reads a blob from the store itself, for some time; nil where there is none.
+    ///
+    /// - Parameter fields: The `Content-Type` and `Content-Disposition` that the store answers with.
+    func url(of id: Blob.ID, answering fields: HTTPFields) async throws(StoreError) -> String?
 
     /// Removes a blob; one that is gone is fine.
     func delete(_ id: Blob.ID) async throws(StoreError)
@@ -40,6 +47,10 @@ package struct BlobFile: Sendable {
         self.path = path
         self.isCopy = isCopy
     }
+}
+
+extension BlobStore {
+    package func url(of id: Blob.ID, answering fields: HTTPFields) async throws(StoreError) -> String? { nil }
 }
 
 /// A blob being written, by one writer.

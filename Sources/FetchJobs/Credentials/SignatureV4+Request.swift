@@ -36,6 +36,16 @@ extension SignatureV4 {
         request.headerFields[.authorization] = authorization(for: message, date: date)
     }
 
+    /// A URL that whoever has it may GET for some time, from a store that speaks S3.
+    package func presigned(_ url: URLRecord, at time: Timestamp, for seconds: Int) throws -> URLRecord {
+        let message = Message(
+            method: "GET", path: canonicalPath(url.path), query: try Self.query(of: url),
+            headers: [("host", url.authority)], payload: "UNSIGNED-PAYLOAD")
+        let query = signedQuery(of: message, date: Self.date(time), seconds: seconds)
+            .map { "\(PercentCodec.component($0.name))=\(PercentCodec.component($0.value))" }
+        return try URLRecord("\(url.description.prefix { $0 != "?" })?\(query.joined(separator: "&"))")
+    }
+
     private func payload(of body: RequestBody?) throws(LoadError) -> String {
         switch body {
         case nil: return Self.hash([])

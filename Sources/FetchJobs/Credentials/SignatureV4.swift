@@ -47,17 +47,34 @@ package struct SignatureV4: Sendable {
     ///
     /// - Parameter date: As in `x-amz-date`: `20150830T123600Z`.
     func authorization(for message: Message, date: String) -> String {
-        let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
-        let signature = Hexadecimal.text(
+        "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope(date)), "
+            + "SignedHeaders=\(Self.signedHeaders(message)), Signature=\(signature(of: message, date: date))"
+    }
+
+    /// The query of a message that is signed by it, in order: whoever has it makes the request without a key.
+    ///
+    /// - Parameter seconds: For how long.
+    func signedQuery(of message: Message, date: String, seconds: Int) -> [(name: String, value: String)] {
+        var message = message
+        message.query += [
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
+            ("X-Amz-Credential", "\(credentials.accessKeyID)/\(scope(date))"), ("X-Amz-Date", date),
+            ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", Self.signedHeaders(message)),
+        ]
+        if let token = credentials.sessionToken { message.query.append(("X-Amz-Security-Token", token)) }
+        return message.query + [("X-Amz-Signature", signature(of: message, date: date))]
+    }
+
+    private func scope(_ date: String) -> String { "\(date.prefix(8))/\(region)/\(service)/aws4_request" }
+
+    private func signature(of message: Message, date: String) -> String {
+        Hexadecimal.text(
             HMAC<SHA256>.authenticationCode(
                 for: Data(stringToSign(message, date: date).utf8), using: key(day: String(date.prefix(8)))))
-        return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope), "
-            + "SignedHeaders=\(Self.signedHeaders(message)), Signature=\(signature)"
     }
 
     func stringToSign(_ message: Message, date: String) -> String {
-        let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
-        return "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n" + Self.hash(Array(Self.canonicalRequest(message).utf8))
+        "AWS4-HMAC-SHA256\n\(date)\n\(scope(date))\n" + Self.hash(Array(Self.canonicalRequest(message).utf8))
     }
 
     static func canonicalRequest(_ message: Message) -> String {

@@ -1,4 +1,5 @@
 package import FetchJobs
+package import HTTPTypes
 
 /// A blob store whose work is counted: what it does, how long that takes, what fails, and the bytes.
 package struct CountedBlobStore: BlobStore {
@@ -21,6 +22,10 @@ package struct CountedBlobStore: BlobStore {
         return CountedBlobReader(
             base: try await counts.count(.open) { () throws(StoreError) in try await base.open(id, range: range) },
             counts: counts)
+    }
+
+    package func url(of id: Blob.ID, answering fields: HTTPFields) async throws(StoreError) -> String? {
+        try await base.url(of: id, answering: fields)
     }
 
     package func delete(_ id: Blob.ID) async throws(StoreError) {

@@ -1,6 +1,6 @@
 package import FetchJobs
 import FetchRuntime
-import HTTPTypes
+package import HTTPTypes
 import NIOFileSystem
 import SystemPackage
 
@@ -46,6 +46,10 @@ package struct BlobVolumes: BlobStore {
     package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
         guard let store = try store(of: id.volume) else { return try await nodes.open(id, range: range) }
         return try await store.open(id, range: range)
+    }
+
+    package func url(of id: Blob.ID, answering fields: HTTPFields) async throws(StoreError) -> String? {
+        try await store(of: id.volume)?.url(of: id, answering: fields)
     }
 
     package func delete(_ id: Blob.ID) async throws(StoreError) {

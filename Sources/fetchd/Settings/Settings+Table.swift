@@ -305,6 +305,9 @@ extension Settings {
             "s3.endpoint", \.objectStore.endpoint, .origin, default: "bodies are in the data directory",
             "An object store that speaks S3, for the bodies of several nodes."),
         Setting(
+            "s3.publicEndpoint", \.objectStore.publicEndpoint, .origin, default: "S3_ENDPOINT",
+            "The object store as clients reach it, who are sent there for bodies when they ask for that."),
+        Setting(
             "s3.bucket", \.objectStore.bucket, .text("the name of a bucket"), default: "required with S3_ENDPOINT",
             "Where the bodies go there."),
         Setting(

@@ -143,6 +143,7 @@ struct Settings: Sendable, CustomStringConvertible {
     /// An object store that speaks S3, as far as it is named.
     struct ObjectStore: Sendable {
         var endpoint: String?
+        var publicEndpoint: String?
         var bucket: String?
         var namesBucketByHost = false
         var credentials = ObjectStoreCredentials.keys
@@ -332,6 +333,7 @@ struct Settings: Sendable, CustomStringConvertible {
         }
         var configuration = S3BlobStore.Configuration(
             origin: endpoint, bucket: bucket, keys: keys, stagingDirectory: stagingDirectory)
+        configuration.publicOrigin = objectStore.publicEndpoint
         configuration.region = objectStore.region
         switch objectStore.encryption {
         case .storeKeys: configuration.encryption = .storeKeys

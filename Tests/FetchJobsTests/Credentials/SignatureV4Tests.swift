@@ -52,6 +52,25 @@ import Testing
         )
     }
 
+    // The example of Amazon S3's API reference, "Authenticating Requests: Using Query Parameters".
+    @Test func `a URL is signed as the reference says`() throws {
+        let signature = SignatureV4(
+            credentials: SignatureV4.Credentials(
+                accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                sessionToken: nil),
+            region: "us-east-1", service: "s3")
+        let url = try signature.presigned(
+            URLRecord("https://examplebucket.s3.amazonaws.com/test.txt"),
+            at: Timestamp(microseconds: 1_369_353_600_000_000), for: 86_400)
+        let expected = [
+            "https://examplebucket.s3.amazonaws.com/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256",
+            "X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request",
+            "X-Amz-Date=20130524T000000Z", "X-Amz-Expires=86400", "X-Amz-SignedHeaders=host",
+            "X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404",
+        ]
+        #expect(url.description == expected.joined(separator: "&"))
+    }
+
     @Test func `there are vectors`() { #expect(Self.cases.count > 20) }
 
     @Test(arguments: cases)

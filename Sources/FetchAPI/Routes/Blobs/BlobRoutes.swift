@@ -77,7 +77,7 @@ struct BlobRoutes: Sendable {
     // MARK: Reading and deleting
 
     private func read(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
+        let redirects = try Representation.mayRedirect(call)
         guard let id = Blob.ID(call.parameter), let blob = try await catalog.blob(id, of: tenant) else {
             throw Self.notFound
         }
@@ -87,7 +87,7 @@ struct BlobRoutes: Sendable {
             digest: blob.content.digest,
             contentType: blob.contentType
         )
-        return try await Representation(body: body).response(to: call, from: blobs)
+        return try await Representation(body: body).response(to: call, from: blobs, redirects: redirects)
     }
 
     private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

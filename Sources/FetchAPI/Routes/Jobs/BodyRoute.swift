@@ -32,7 +32,7 @@ struct BodyRoute: Sendable {
     // MARK: Reading
 
     private func read(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
+        let redirects = try Representation.mayRedirect(call)
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
         // Each look asks several questions, and the job may end between two of them: only a job that had ended before
         // the look began has no body.
@@ -40,7 +40,7 @@ struct BodyRoute: Sendable {
         var (state, looks) = (JobState.queued, 0)
         repeat {
             let wasFinal = state.isFinal
-            let found = try await find(id, of: tenant, for: call)
+            let found = try await find(id, of: tenant, for: call, redirects: redirects)
             if let response = found.response { return response }
             if found.isMoving, ContinuousClock.now < deadline {
                 try await Task.sleep(for: Self.pollInterval)
@@ -65,12 +65,14 @@ struct BodyRoute: Sendable {
     }
 
     /// The body as it is stored, or as it comes, to this node or to another one.
-    private func find(_ id: Job.ID, of tenant: Tenant.ID, for call: Call) async throws -> Found {
+    private func find(
+        _ id: Job.ID, of tenant: Tenant.ID, for call: Call, redirects: Bool
+    ) async throws -> Found {
         // Looked at first: a job that ends in between has its result by then.
         let running = live.job(id, of: tenant)
         if let body = try await jobs.body(of: id, tenant: tenant) {
-            return Found(
-                response: try await Representation(body: body).response(to: call, from: blobs), state: .succeeded)
+            let response = try await Representation(body: body).response(to: call, from: blobs, redirects: redirects)
+            return Found(response: response, state: .succeeded)
         }
         if let running, let body = running.body {
             do {

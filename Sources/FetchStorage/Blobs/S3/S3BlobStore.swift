@@ -1,7 +1,7 @@
 package import FetchEngine
 package import FetchJobs
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 import NIOFileSystem
 
 /// Blobs as objects of one bucket in a store that speaks S3.
@@ -12,6 +12,8 @@ package struct S3BlobStore: BlobStore {
         /// Scheme, host and port, such as `https://s3.eu-central-1.amazonaws.com`.
         package var origin: String
         package var bucket: String
+        /// The same as clients reach it, when they do so by another name.
+        package var publicOrigin: String?
         /// Whether the bucket is named by the host, `bucket.s3.example.com`, and not by the path.
         package var namesBucketByHost = false
         package var region = "us-east-1"
@@ -124,6 +126,16 @@ package struct S3BlobStore: BlobStore {
             }
             throw error
         }
+    }
+
+    package func url(of id: Blob.ID, answering fields: HTTPFields) async throws(StoreError) -> String? {
+        try await client.presignedURL(
+            of: "\(id)",
+            [
+                (name: "response-content-type", value: fields[.contentType] ?? "application/octet-stream"),
+                (name: "response-content-disposition", value: fields[.contentDisposition] ?? "attachment"),
+            ]
+        ).description
     }
 
     package func delete(_ id: Blob.ID) async throws(StoreError) {

@@ -8,6 +8,8 @@ struct S3Client: Sendable {
     /// Lists name a thousand objects at most.
     private static let longestAnswer = 16 << 20
     private static let longestError = 64 << 10
+    /// In seconds.
+    private static let lifeOfURLs = 60
     private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(400), factor: 4)
 
     let configuration: S3BlobStore.Configuration
@@ -62,6 +64,28 @@ struct S3Client: Sendable {
             }
             return body
         }
+    }
+
+    /// A URL that whoever has it may GET; the request must begin within a minute, and may then take as long as it does.
+    func presignedURL(of key: String, _ query: [(name: String, value: String)]) async throws(StoreError) -> URLRecord {
+        let signature = try await signature()
+        do {
+            let origin = configuration.publicOrigin ?? configuration.origin
+            return try signature.presigned(try url(of: key, query, at: origin), at: .now, for: Self.lifeOfURLs)
+        } catch { throw StoreError(.blob, "The object cannot be named by a URL.", underlying: error) }
+    }
+
+    private func signature() async throws(StoreError) -> SignatureV4 {
+        SignatureV4(credentials: try await keys.current(), region: configuration.region, service: "s3")
+    }
+
+    private func url(
+        of key: String, _ query: [(name: String, value: String)], at origin: String
+    ) throws -> URLRecord {
+        let text = query.map { "\(PercentCodec.component($0.name))=\(PercentCodec.component($0.value))" }
+        return try URLRecord(
+            configuration.bucketURL(at: origin) + (key.isEmpty ? "" : "\(configuration.prefix)\(key)")
+                + (text.isEmpty ? "" : "?" + text.joined(separator: "&")))
     }
 
     /// Asks again when the store cannot be reached or is not well: each request may be repeated.
@@ -148,16 +172,10 @@ struct S3Client: Sendable {
         body: [UInt8],
         headers: HTTPFields
     ) async throws -> Request {
-        let text = query.map { "\(PercentCodec.component($0.name))=\(PercentCodec.component($0.value))" }
-        let url = try URLRecord(
-            configuration.bucketURL + (key.isEmpty ? "" : "\(configuration.prefix)\(key)")
-                + (text.isEmpty ? "" : "?" + text.joined(separator: "&")))
         var request = Request(
-            url: url, method: method, headerFields: headers,
+            url: try url(of: key, query, at: configuration.origin), method: method, headerFields: headers,
             body: method == .put || method == .post ? .bytes(body) : nil)
-        let signature = SignatureV4(
-            credentials: try await keys.current(), region: configuration.region, service: "s3")
-        try signature.sign(&request, at: .now)
+        try await signature().sign(&request, at: .now)
         return request
     }
 
@@ -193,7 +211,7 @@ struct S3Client: Sendable {
 
 extension S3BlobStore.Configuration {
     /// What the keys of objects are put behind.
-    fileprivate var bucketURL: String {
+    fileprivate func bucketURL(at origin: String) -> String {
         guard namesBucketByHost, let scheme = origin.firstRange(of: "://") else { return "\(origin)/\(bucket)/" }
         return "\(origin[..<scheme.upperBound])\(bucket).\(origin[scheme.upperBound...])/"
     }
