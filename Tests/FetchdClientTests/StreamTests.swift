@@ -23,6 +23,20 @@ import Testing
         #expect(origin.values(of: "Last-Event-ID") == ["", "1.1"])
     }
 
+    @Test func `the events of all jobs go on behind the last one, and do not end with a job`() async throws {
+        let event = { (id: String) in "id: \(id)\nevent: job.finished\ndata: {\"type\": \"job.finished\"}\n\n" }
+        let origin = try ServiceOrigin(
+            Self.stream("retry: 1\n" + event("evt_1") + event("evt_2")), Self.stream(event("evt_3")))
+        var seen: [String] = []
+        for try await event in origin.service.events(after: "evt_0") {
+            seen.append(event.id ?? "-")
+            if seen.count == 3 { break }
+        }
+        #expect(seen == ["evt_1", "evt_2", "evt_3"])
+        #expect(origin.values(of: "Last-Event-ID") == ["evt_0", "evt_2"])
+        #expect(origin.heads.allSatisfy { $0.hasPrefix("GET /v1/events HTTP/1.1") })
+    }
+
     @Test func `a client that has the end hears nothing more`() async throws {
         let origin = try ServiceOrigin("HTTP/1.1 204 No Content\r\n\r\n")
         for try await event in origin.service.jobs.events("job_1", after: "final") { Issue.record("\(event)") }

@@ -17,18 +17,33 @@ public struct JobEvent: Sendable {
     }
 }
 
-/// The events of a job, over as many connections as it takes.
+/// The events of a job, or of many, over as many connections as it takes.
 ///
-/// It ends with `job.finished`, and throws when the service cannot be reached several times in a row.
+/// Those of one job end with `job.finished`, others do not. Throws when the service cannot be reached several times in a
+/// row.
 public struct JobEvents: AsyncSequence, Sendable {
     public typealias Element = JobEvent
     public typealias Failure = FetchdError
 
     let transport: Transport
-    let job: String
+    let path: String
+    /// The type of the last event; nil for events without end.
+    let end: String?
     let lastEventID: String?
     /// How many connections in a row may fail; with none, one that ends before the job throws too.
     let repeats: Int
+
+    /// - Parameter job: The id of a job, whose events these are.
+    init(transport: Transport, job: String, lastEventID: String?, repeats: Int) {
+        self.init(
+            transport: transport, path: Call.path("jobs", job, "events"), end: "job.finished", lastEventID: lastEventID,
+            repeats: repeats)
+    }
+
+    init(transport: Transport, path: String, end: String?, lastEventID: String?, repeats: Int) {
+        (self.transport, self.path, self.end) = (transport, path, end)
+        (self.lastEventID, self.repeats) = (lastEventID, repeats)
+    }
 
     /// Starts to follow.
     public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
@@ -55,7 +70,7 @@ public struct JobEvents: AsyncSequence, Sendable {
                 if let event = try parser.next() {
                     lastEventID = event.id ?? lastEventID
                     failures = 0
-                    isOver = event.type == "job.finished"
+                    isOver = event.type == events.end
                     return event
                 }
                 do throws(FetchdError) { try await read() } catch {
@@ -73,7 +88,7 @@ public struct JobEvents: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(FetchdError) {
             if connection == nil {
-                var call = Call(.get, Call.path("jobs", events.job, "events"))
+                var call = Call(.get, events.path)
                 call.headers[.accept] = "text/event-stream"
                 call.headers[.lastEventID] = lastEventID
                 let (body, response) = try await events.transport.stream(call)
@@ -89,7 +104,7 @@ public struct JobEvents: AsyncSequence, Sendable {
                 throw FetchdError(error)
             }
             // The stream ends with the service too, which may be there again soon.
-            guard let bytes else { throw FetchdError(.connectionFailed, "The events ended before the job.") }
+            guard let bytes else { throw FetchdError(.connectionFailed, "The service has ended the stream of events.") }
             parser.add(bytes)
         }
     }

@@ -31,6 +31,16 @@ public struct FetchdService: Sendable {
     /// Its sessions.
     public var sessions: Sessions { Sessions(transport: transport) }
 
+    /// The events of all jobs, without end, from the endpoint that is both polled and the default one.
+    ///
+    /// The ``JobEvent/data`` of an event is its message: an object with `type`, `timestamp` and `data`.
+    ///
+    /// - Parameter lastEventID: The last event that was dealt with; from the first one that is kept by default.
+    public func events(after lastEventID: String? = nil) -> JobEvents {
+        JobEvents(
+            transport: transport, path: "/v1/events", end: nil, lastEventID: lastEventID, repeats: Transport.repeats)
+    }
+
     /// Asks for what has no method here, such as `/v1/flows/crawl`.
     ///
     /// A POST has an `Idempotency-Key`, so that it can be repeated.
