@@ -132,8 +132,10 @@ def children(pid):
 class Topology:
     """The parts by name: etcd, store, member-1 …, balancer, pooler, node-1 …"""
 
-    def __init__(self, directory):
+    def __init__(self, directory, binary=None):
         self.directory = pathlib.Path(directory)
+        # What the nodes begin with; the debug build without it.
+        self.binary = binary
         self.state = None
 
     # MARK: The file
@@ -357,9 +359,10 @@ class Topology:
                        "DATABASE_DIRECT_URL": database, "DATABASE_PREPARED_STATEMENTS": "false"}
         for number in range(1, count + 1):
             name = f"node-{number}"
+            binary = self.binary or debug_binary()
             process = self.add(name, [
-                debug_binary(), "serve", "--host", "127.0.0.1", "--port", ports[name], "--data-directory",
-                directory / name], shared)
+                binary, "serve", "--host", "127.0.0.1", "--port", ports[name], "--data-directory", directory / name],
+                shared)
             wait_until(lambda name=name: self.node(name).status("/readyz") == 200, 90, name, process)
             say(f"{name} is ready.")
         self.state["key"] = self.node("node-1").create_key()
