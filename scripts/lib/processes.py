@@ -1,6 +1,7 @@
 """Child processes and addresses that the scripts need: started, waited for with a bound, stopped by their own pid."""
 import os
 import pathlib
+import random
 import resource
 import shutil
 import signal
@@ -43,10 +44,20 @@ def raise_descriptor_limit():
 
 
 def free_ports(count):
-    """Loopback ports nobody listens on; all are held until the last is known, so they differ."""
-    held = [socket.socket() for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
+    """Loopback ports nobody listens on; all are held until the last is known, so they differ.
+
+    They are not among those that the kernel gives to outgoing connections, one of which may have a port before its
+    server does.
+    """
+    held = []
+    for port in random.sample(range(20_000, 32_768), 10_000):
+        held.append(socket.socket())
+        try:
+            held[-1].bind(("127.0.0.1", port))
+        except OSError:
+            held.pop().close()
+        if len(held) == count:
+            break
     ports = [one.getsockname()[1] for one in held]
     for one in held:
         one.close()

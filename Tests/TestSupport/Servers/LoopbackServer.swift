@@ -48,18 +48,25 @@ package final class LoopbackServer: Sendable {
     package var rule: String { "127.0.0.1:\(port)" }
 
     /// A port on 127.0.0.1 that was free a moment ago.
+    ///
+    /// None of those that the kernel gives to outgoing connections: one of them might have it before the server does.
     package static func freePort() throws -> UInt16 {
+        for _ in 0..<100 {
+            let port = UInt16.random(in: 20_000..<32_768)
+            if canBind(port) { return port }
+        }
+        throw DoesNotListen(description: "no port is free")
+    }
+
+    private static func canBind(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
-        var address = loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        var address = loopback(port)
+        return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+                bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw DoesNotListen(description: "no port is free") }
-        return UInt16(bigEndian: address.sin_port)
     }
 
     /// The path of an installed program, or nil.
