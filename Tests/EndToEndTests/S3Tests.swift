@@ -56,6 +56,25 @@ import Testing
         }
     }
 
+    @Test func `what gathers of an upload is gone when it was sent or given up`() async throws {
+        try await with { store, _, _, directory in
+            for (count, isFinished) in [(3_000_000, true), (3_000_000, false), (10 << 20, true), (10 << 20, false)] {
+                let content = pattern(count)
+                var draft = try await BlobDraft(in: store)
+                for start in stride(from: 0, to: count, by: 100_000) {
+                    try await draft.append(Array(content[start..<min(start + 100_000, count)]))
+                }
+                if isFinished {
+                    let blob = try await draft.finish()
+                    #expect(try await read(store.open(blob.id, range: 0..<blob.bytes)) == content)
+                } else {
+                    await draft.abandon()
+                }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+            }
+        }
+    }
+
     @Test func `the bucket may be named by the host`() async throws {
         try await with { store, origin, bucket, directory in
             var configuration = S3BlobStore.Configuration(

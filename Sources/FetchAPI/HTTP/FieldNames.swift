@@ -1,3 +1,4 @@
+import FetchJobs
 import HTTPTypes
 
 extension HTTPField.Name {
@@ -26,12 +27,6 @@ extension HTTPField.Name {
     /// HTML Standard, "shared declarative refresh steps".
     static let refresh = Self(constant: "Refresh")
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
-
-    /// A name that is known when we compile.
-    init(constant: String) {
-        guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
-        self = name
-    }
 }
 
 extension HTTPRequest.Method {

@@ -1,3 +1,4 @@
+import FetchJobs
 import HTTPTypes
 
 /// The `Host` field of requests (RFC 9112 §3.2).

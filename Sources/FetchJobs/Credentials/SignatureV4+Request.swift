@@ -15,10 +15,11 @@ extension SignatureV4 {
 
     /// Signs a request with fields that name its author; it must not be changed afterwards.
     ///
-    /// - Throws: `userAuthenticationRequired` when the body is not in memory and the service is not S3, which alone
-    ///   takes one that is not signed.
-    package func sign(_ request: inout Request, at time: Timestamp) throws(LoadError) {
-        let payload = try payload(of: request.body)
+    /// - Parameter digest: The SHA-256 of the body, when it is known.
+    /// - Throws: `userAuthenticationRequired` when the body is not in memory, its digest is not known, and the service is
+    ///   not S3, which alone takes one that is not signed.
+    package func sign(_ request: inout Request, at time: Timestamp, digest: [UInt8]? = nil) throws(LoadError) {
+        let payload = if let digest { Hexadecimal.text(digest) } else { try payload(of: request.body) }
         let date = Self.date(time)
         request.headerFields[.amzDate] = date
         request.headerFields[.amzSecurityToken] = credentials.sessionToken
@@ -86,9 +87,4 @@ extension HTTPField.Name {
     fileprivate static let amzDate = Self(constant: "x-amz-date")
     fileprivate static let amzContentSHA256 = Self(constant: "x-amz-content-sha256")
     fileprivate static let amzSecurityToken = Self(constant: "x-amz-security-token")
-
-    private init(constant: String) {
-        guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
-        self = name
-    }
 }

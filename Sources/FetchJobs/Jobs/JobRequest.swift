@@ -49,7 +49,7 @@ package struct JobRequest: Sendable, Equatable {
     /// A method that we do not know counts as one that does, unless the client has given the server a key to tell
     /// repeats by.
     package var isIdempotent: Bool {
-        Self.isIdempotent(method) || Self.keyField.map { headers[$0] != nil } ?? false
+        Self.isIdempotent(method) || headers[Self.keyField] != nil
     }
 
     /// Whether a request with this method has the same effect when it is sent twice, as far as we know.
@@ -60,7 +60,7 @@ package struct JobRequest: Sendable, Equatable {
         }
     }
 
-    private static let keyField = HTTPField.Name("Idempotency-Key")
+    private static let keyField = HTTPField.Name(constant: "Idempotency-Key")
 }
 
 extension JobRequest {

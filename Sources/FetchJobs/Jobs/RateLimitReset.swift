@@ -9,10 +9,8 @@ extension HTTPFields {
         return nil
     }
 
-    private static let resets = [
-        HTTPField.Name("X-RateLimit-Reset")!, HTTPField.Name("X-RateLimit-Reset-Requests")!,
-        HTTPField.Name("X-RateLimit-Reset-Tokens")!,
-    ]
+    private static let resets = ["X-RateLimit-Reset", "X-RateLimit-Reset-Requests", "X-RateLimit-Reset-Tokens"]
+        .map(HTTPField.Name.init(constant:))
 
     /// Seconds, a time in Unix seconds or as RFC 3339 writes it, or the hours, minutes and seconds that some write as `6m5.2s`.
     private static func reset(_ text: String, now: Timestamp) -> Duration? {

@@ -103,9 +103,4 @@ extension URLForm {
 extension HTTPField.Name {
     fileprivate static let link = Self(constant: "link")
     fileprivate static let refresh = Self(constant: "refresh")
-
-    private init(constant: String) {
-        guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
-        self = name
-    }
 }

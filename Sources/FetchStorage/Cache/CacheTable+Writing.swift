@@ -227,7 +227,7 @@ extension CacheEntry {
         .microseconds(max(0, UnixTime.now.microseconds - requestTime.microseconds))
     }
 
-    private static let tagFields = [HTTPField.Name("Cache-Tag"), HTTPField.Name("Surrogate-Key")].compactMap(\.self)
+    private static let tagFields = ["Cache-Tag", "Surrogate-Key"].map(HTTPField.Name.init(constant:))
 
     /// The tags that the origin gave the response: words between commas or spaces, 64 at most.
     fileprivate var tags: [String] {

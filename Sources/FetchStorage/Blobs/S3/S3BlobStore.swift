@@ -6,7 +6,7 @@ import NIOFileSystem
 
 /// Blobs as objects of one bucket in a store that speaks S3.
 ///
-/// Larger ones are sent in parts while they come, so that no more than one part is in memory.
+/// Larger ones are sent in parts while they come. A part gathers in a file, so that an upload has little in memory.
 package struct S3BlobStore: BlobStore {
     package struct Configuration: Sendable, CustomStringConvertible {
         /// Scheme, host and port, such as `https://s3.eu-central-1.amazonaws.com`.
@@ -55,9 +55,8 @@ package struct S3BlobStore: BlobStore {
         case managedKey(String?)
 
         var fields: HTTPFields {
-            guard let form = HTTPField.Name("x-amz-server-side-encryption"),
-                let key = HTTPField.Name("x-amz-server-side-encryption-aws-kms-key-id")
-            else { return [:] }
+            let form = HTTPField.Name(constant: "x-amz-server-side-encryption")
+            let key = HTTPField.Name(constant: "x-amz-server-side-encryption-aws-kms-key-id")
             switch self {
             case .storeKeys: return [form: "AES256"]
             case .managedKey(nil): return [form: "aws:kms"]
@@ -192,10 +191,12 @@ package struct S3BlobStore: BlobStore {
     }
 }
 
-/// Sends one object: whole when it is small, otherwise in parts.
+/// Sends one object: whole when it has no more than one part, otherwise in parts.
 private actor S3BlobWriter: BlobWriter {
     /// The least that S3 takes is 5 MiB.
     private static let partBytes = 8 << 20
+    /// What an object has in memory: most have no more.
+    private static let memoryBytes = 256 << 10
     /// S3 takes 10 000 parts: later ones are larger.
     private static let partsPerSize = 1000
 
@@ -205,6 +206,8 @@ private actor S3BlobWriter: BlobWriter {
     /// The bytes for those who read them while more come: the store gives none before the object is whole.
     private var copy: FileBlobWriter?
     private var buffer: [UInt8] = []
+    /// The bytes before these that were not sent yet.
+    private var part: PartFile?
     private var uploadID: String?
     private var tags: [String] = []
 
@@ -231,13 +234,34 @@ private actor S3BlobWriter: BlobWriter {
     func write(_ bytes: [UInt8]) async throws(StoreError) {
         try await copy?.write(bytes)
         buffer += bytes
-        let size = Self.partBytes << (tags.count / Self.partsPerSize)
-        guard buffer.count >= size else { return }
-        try await sendPart(of: size)
+        try await keep(upTo: Self.memoryBytes)
     }
 
-    /// Sends the first bytes of those that wait, which stay until they are there.
-    private func sendPart(of size: Int) async throws(StoreError) {
+    /// Brings bytes to the file of the next part until no more than so many are left, and sends each part that is full.
+    private func keep(upTo limit: Int) async throws(StoreError) {
+        while true {
+            let size = Self.partBytes << (tags.count / Self.partsPerSize)
+            if let part, await part.count >= size {
+                try await send(part)
+                continue
+            }
+            guard buffer.count > limit else { return }
+            let part = try await openPart()
+            let bytes = Array(buffer.prefix(size - (await part.count)))
+            try await part.append(bytes)
+            buffer.removeFirst(bytes.count)
+        }
+    }
+
+    private func openPart() async throws(StoreError) -> PartFile {
+        if let part { return part }
+        let new = try await PartFile(FilePath(client.configuration.stagingDirectory).appending("\(id)-part"))
+        part = new
+        return new
+    }
+
+    /// Sends a part, which stays until it is there.
+    private func send(_ full: PartFile) async throws(StoreError) {
         let upload: String
         if let uploadID {
             upload = uploadID
@@ -251,20 +275,30 @@ private actor S3BlobWriter: BlobWriter {
             uploadID = new
         }
         let query = [(name: "partNumber", value: "\(tags.count + 1)"), (name: "uploadId", value: upload)]
-        let answer = try await client.send(.put, "\(id)", query, body: Array(buffer.prefix(size)))
+        let answer = try await client.send(.put, "\(id)", query, body: try await content(of: full))
         guard let tag = answer.headers[.eTag] else {
             throw StoreError(.blob, "The object store tells no tag of a part.")
         }
         tags.append(tag)
-        buffer.removeFirst(size)
+        await removePart()
     }
 
+    private func content(of part: PartFile) async throws(StoreError) -> S3Client.Content {
+        .file(part.path.string, digest: try await part.finish())
+    }
+
+    private func removePart() async { await part.take()?.remove() }
+
     func finish() async throws(StoreError) {
+        if part != nil || uploadID != nil { try await keep(upTo: 0) }
         if let uploadID {
-            if !buffer.isEmpty { try await sendPart(of: buffer.count) }
+            if let part { try await send(part) }
             try await complete(uploadID)
+        } else if let part {
+            _ = try await client.send(.put, "\(id)", body: try await content(of: part), headers: client.newObject)
+            await removePart()
         } else {
-            _ = try await client.send(.put, "\(id)", body: buffer, headers: client.newObject)
+            _ = try await client.send(.put, "\(id)", body: .bytes(buffer), headers: client.newObject)
         }
         buffer = []
         await removeCopy()
@@ -278,7 +312,7 @@ private actor S3BlobWriter: BlobWriter {
         let answer: S3Client.Answer
         do throws(StoreError) {
             answer = try await client.send(
-                .post, "\(id)", [(name: "uploadId", value: uploadID)], body: Array(list.utf8))
+                .post, "\(id)", [(name: "uploadId", value: uploadID)], body: .bytes(Array(list.utf8)))
         } catch {
             guard error.code == .blobGone else { throw error }
             // An upload is gone once it is complete: the answer to an earlier request was lost.
@@ -292,6 +326,7 @@ private actor S3BlobWriter: BlobWriter {
 
     func abandon() async {
         await removeCopy()
+        await removePart()
         guard let uploadID else { return }
         // Nobody refers to the parts: leftovers cost room only.
         _ = try? await client.send(.delete, "\(id)", [(name: "uploadId", value: uploadID)])

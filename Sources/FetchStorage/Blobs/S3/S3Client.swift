@@ -30,6 +30,13 @@ struct S3Client: Sendable {
     /// The fields of a request that makes an object.
     var newObject: HTTPFields { configuration.encryption?.fields ?? [:] }
 
+    /// What a request sends.
+    enum Content: Sendable {
+        case bytes([UInt8])
+        /// A file, whose SHA-256 is known.
+        case file(String, digest: [UInt8])
+    }
+
     struct Answer {
         let headers: HTTPFields
         let body: [UInt8]
@@ -42,7 +49,7 @@ struct S3Client: Sendable {
         _ method: HTTPRequest.Method,
         _ key: String,
         _ query: [(name: String, value: String)] = [],
-        body: [UInt8] = [],
+        body: Content = .bytes([]),
         headers: HTTPFields = [:],
         tries: Int = Self.tries
     ) async throws(StoreError) -> Answer {
@@ -57,7 +64,7 @@ struct S3Client: Sendable {
     /// The bytes of an object from one offset to another, as they come.
     func read(_ key: String, _ range: Range<Int64>) async throws(StoreError) -> ResponseBody {
         try await repeating(Self.tries) { () async throws in
-            let request = try await request(.get, key, [], body: [], headers: [.range: ByteRange.field(range)])
+            let request = try await request(.get, key, [], headers: [.range: ByteRange.field(range)])
             let (body, response) = try await answer(to: request)
             guard response.status.code == 206 else {
                 throw StoreError(.blob, "The object store answers with a whole object where a part was asked for.")
@@ -120,7 +127,7 @@ struct S3Client: Sendable {
     func examine() async -> S3BlobStore.Health {
         do {
             var request = try await request(
-                .get, "", [(name: "list-type", value: "2"), (name: "max-keys", value: "1")], body: [], headers: [:])
+                .get, "", [(name: "list-type", value: "2"), (name: "max-keys", value: "1")], headers: [:])
             request.timeoutInterval = .seconds(5)
             let (body, _) = try await answer(to: request)
             _ = try await Self.bytes(of: body, upTo: Self.longestAnswer)
@@ -169,13 +176,18 @@ struct S3Client: Sendable {
         _ method: HTTPRequest.Method,
         _ key: String,
         _ query: [(name: String, value: String)],
-        body: [UInt8],
+        body: Content = .bytes([]),
         headers: HTTPFields
     ) async throws -> Request {
+        let (content, digest): (RequestBody, [UInt8]?) =
+            switch body {
+            case .bytes(let bytes): (.bytes(bytes), nil)
+            case .file(let path, let digest): (.file(path: path), digest)
+            }
         var request = Request(
             url: try url(of: key, query, at: configuration.origin), method: method, headerFields: headers,
-            body: method == .put || method == .post ? .bytes(body) : nil)
-        try await signature().sign(&request, at: .now)
+            body: method == .put || method == .post ? content : nil)
+        try await signature().sign(&request, at: .now, digest: digest)
         return request
     }
 
