@@ -72,22 +72,24 @@ struct EventsRoute: Sendable {
             id: id, tenant: tenant, jobs: jobs, live: live, pace: pace,
             elsewhere: EventRelay(call: call, id: id, tenant: tenant, forwarding: forwarding, pace: pace),
             last: last.flatMap { JobEvent.Position($0) })
-        let body = call.request.body
-        return .eventStream(
-            ResponseBody { writer in
-                streams.begin()
-                defer { streams.end() }
-                // When the client leaves, the stream ends as its connection does.
-                try? await body.consumeWithCancellationOnInboundClose { _ in try await stream.send(to: &writer) }
-                try await writer.finish(nil)
-            })
+        return .eventStream(to: call) { writer in
+            streams.begin()
+            defer { streams.end() }
+            try await stream.send(to: &writer)
+        }
     }
 }
 
 extension Response {
-    /// Server-sent events.
-    static func eventStream(_ body: ResponseBody) -> Response {
-        Response(
+    /// Server-sent events, which end when they have been sent, or with the client's connection.
+    ///
+    /// - Parameter onEnd: Called then, also when nothing could be sent.
+    static func eventStream(
+        to call: Call, onEnd: @escaping @Sendable () -> Void = {},
+        _ send: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+    ) -> Response {
+        let request = call.request.body
+        return Response(
             status: .ok,
             headers: [
                 .contentType: EventStream.mediaType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
@@ -95,7 +97,11 @@ extension Response {
                 // Hearing of a client that leaves takes reading on behind the request: no other can follow it.
                 .connection: "close",
             ],
-            body: body)
+            body: ResponseBody { writer in
+                defer { onEnd() }
+                try? await request.consumeWithCancellationOnInboundClose { _ in try await send(&writer) }
+                try await writer.finish(nil)
+            })
     }
 }
 

@@ -99,16 +99,9 @@ struct StoredEventsRoute: Sendable {
         guard streams.begin(of: tenant, upTo: Self.maximumStreams) else {
             throw Problem(.tooManyRequests, "\(Self.maximumStreams) streams of events are open.").retrying(after: 5)
         }
-        let body = call.request.body
-        return .eventStream(
-            ResponseBody { writer in
-                defer { streams.end(of: tenant) }
-                // When the client leaves, the stream ends as its connection does.
-                try? await body.consumeWithCancellationOnInboundClose { _ in
-                    try await send(source, tenant, for: call, after: last, to: &writer)
-                }
-                try await writer.finish(nil)
-            })
+        return .eventStream(to: call, onEnd: { streams.end(of: tenant) }) { writer in
+            try await send(source, tenant, for: call, after: last, to: &writer)
+        }
     }
 
     /// Sends events until the client leaves, its key is no longer valid, they cannot be read on or the service stops.
