@@ -100,11 +100,12 @@ struct Aria2Socket {
     // MARK: Calls
 
     private mutating func answer(_ message: ByteBuffer) async -> Reaction {
+        let came = Timestamp.now
         let (answer, shown) = await door.answer(Aria2Request(reading: message.readableBytesView), to: call, responder)
         if key == nil {
             if let shown {
                 key = shown
-                guard door.watch.tell(inbox, of: shown) else { return .end(.policyViolation) }
+                guard door.watch.tell(inbox, of: shown, since: came) else { return .end(.policyViolation) }
             } else {
                 strangeMessages += 1
                 guard strangeMessages <= Self.maximumMessagesOfStrangers else { return .end(.policyViolation) }

@@ -23,7 +23,7 @@ final class Aria2Watch: Sendable {
 
     private struct Socket {
         let inbox: WebSocketInbox
-        var key: APIKey? { didSet { knownAt = .now } }
+        var key: APIKey?
         let openedAt = ContinuousClock.now
         /// Since when it is told of downloads.
         var knownAt = Timestamp.now
@@ -68,10 +68,13 @@ final class Aria2Watch: Sendable {
     }
 
     /// Tells a socket of the downloads that a key sees; false where its tenant has as many as it may.
-    func tell(_ inbox: WebSocketInbox, of key: APIKey) -> Bool {
+    ///
+    /// - Parameter time: When the call came that showed the key: what it has added is news already.
+    func tell(_ inbox: WebSocketInbox, of key: APIKey, since time: Timestamp) -> Bool {
         state.withLock { state in
             guard state.count(of: key.tenant) < Self.maximumSockets else { return false }
             state.sockets[ObjectIdentifier(inbox)]?.key = key
+            state.sockets[ObjectIdentifier(inbox)]?.knownAt = time
             return true
         }
     }
