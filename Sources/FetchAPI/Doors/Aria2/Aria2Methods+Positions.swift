@@ -2,7 +2,7 @@ import FetchJobs
 
 extension Aria2Methods {
     /// Of so many downloads that wait the order is looked at: the oldest, behind which all others go by age.
-    private static let maximumInOrder = 2000
+    private static let maximumInOrder = 1000
 
     /// Downloads that wait, in the order in which they begin: all that are looked at, and more where so many are wanted.
     ///
