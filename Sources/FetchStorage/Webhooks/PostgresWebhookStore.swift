@@ -6,6 +6,8 @@ package import Postgres
 package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     /// How long outcomes gather while there are many.
     private static let interval = Duration.milliseconds(10)
+    /// How often one request makes way for others that make another endpoint the default one.
+    private static let maximumTries = 100
 
     let client: Client
     let genericPlan: Client
@@ -72,12 +74,15 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         """
     }
 
-    /// Runs a statement that may make an endpoint the default one; again when another became it at the same time.
+    /// Runs a statement that may make an endpoint the default one; again each time that another became it meanwhile.
     private func storing<Value>(_ statement: () async throws -> Value) async throws(StoreError) -> Value {
         try await StoreError.wrap {
-            do { return try await statement() } catch let error as PostgresError
-                where error.constraint == "webhook_endpoints_default"
-            { return try await statement() }
+            for _ in 0..<Self.maximumTries {
+                do { return try await statement() } catch let error as PostgresError
+                    where error.constraint == "webhook_endpoints_default"
+                {}
+            }
+            return try await statement()
         }
     }
 

@@ -132,6 +132,24 @@ import Testing
         }
     }
 
+    @Test func `of endpoints that become the default one at the same time one is it`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = try fixture.webhooks()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<24 {
+                    group.addTask {
+                        var endpoint = WebhookEndpoint(tenant: fixture.tenant, url: nil, events: WebhookEvent.ends)
+                        endpoint.isDefault = true
+                        try await store.add(endpoint)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let endpoints = try await store.endpoints(of: fixture.tenant)
+            #expect(endpoints.count == 24 && endpoints.filter(\.isDefault).count == 1)
+        }
+    }
+
     @Test func `removing an endpoint ends what was on its way`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()
