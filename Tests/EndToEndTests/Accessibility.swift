@@ -18,13 +18,18 @@ enum Accessibility {
     /// What the page breaks: a rule, its help, and the nodes that break it.
     ///
     /// WebDriver runs the program in the page from outside, which the page's own policy does not keep from it.
-    static func violations(of browser: Browser) async throws -> [String] {
+    ///
+    /// - Parameter colorsOnly: Whether only the rules about colors are applied, for a page that differs in its colors
+    ///   from one that all rules were applied to.
+    static func violations(of browser: Browser, colorsOnly: Bool = false) async throws -> [String] {
         try await browser.run("\(try program()); return true")
+        let options = colorsOnly ? #"{ runOnly: ["color-contrast", "link-in-text-block"] }"# : "{}"
         return try await browser.runAsync(
             """
             const done = arguments[arguments.length - 1];
-            axe.run(document).then(
-                (result) => done(result.passes.length < 10 ? ["axe: hardly a rule was applied"] : result.violations.map((found) =>
+            const fewest = \(colorsOnly ? 1 : 10);
+            axe.run(document, \(options)).then(
+                (result) => done(result.passes.length < fewest ? ["axe: hardly a rule was applied"] : result.violations.map((found) =>
                     `${found.id}: ${found.help}: ${found.nodes.slice(0, 4).map((node) => node.html).join(" | ")}`)),
                 (error) => done([`axe: ${error}`]));
             """)
