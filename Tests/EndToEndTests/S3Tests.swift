@@ -10,12 +10,10 @@ import Testing
 /// Blobs in an object store: a real server of the S3 protocol, from the Python environment that `make test` prepares.
 @Suite(.timeLimit(.minutes(3))) struct S3Tests {
     private func with(
-        _ body: (S3BlobStore, _ origin: LoopbackServer, _ bucket: String, _ directory: String) async throws -> Void
+        _ body: (S3BlobStore, _ origin: S3Store, _ bucket: String, _ directory: String) async throws -> Void
     ) async throws {
-        let origin = try await LoopbackServer.s3()
-        let bucket = UUID().uuidString.lowercased()
-        let put = Request(url: try URLRecord(origin.url("/\(bucket)")), method: .put)
-        #expect(try await Session().data(for: put).1.status == .ok)
+        let origin = try await S3Store()
+        let bucket = try await origin.bucket()
         let directory = FileManager.default.temporaryDirectory.appending(path: "s3-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try await S3BlobStore(

@@ -31,14 +31,11 @@ import Testing
 
     @Test("the blobs in an object store keep the promise", arguments: BlobStoreContract.clauses)
     func s3(_ clause: Clause<any BlobStore>) async throws {
-        let server = try await LoopbackServer.s3()
-        let bucket = UUID().uuidString.lowercased()
-        let put = Request(url: try URLRecord(server.url("/\(bucket)")), method: .put)
-        #expect(try await Session().data(for: put).1.status == .ok)
+        let server = try await S3Store()
         let directory = try TemporaryDirectory()
         let store = try await S3BlobStore(
             S3BlobStore.Configuration(
-                origin: server.url(""), bucket: bucket, keys: .fixed("key", "secret"),
+                origin: server.url(""), bucket: try await server.bucket(), keys: .fixed("key", "secret"),
                 stagingDirectory: directory.path),
             session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
         #expect(try await clause.differences(in: store) == [])
