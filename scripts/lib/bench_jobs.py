@@ -12,11 +12,14 @@ for. Stores: jobs whose session sends cookies and a password, beside jobs of a s
 given 1 KB from the cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is
 not). Webhooks: jobs without a transfer whose ends are told to one endpoint, and to a thousand, from the first
 submission until the last message is taken and that is stored; what a job and its message cost, and how many commits.
+Pooled: jobs in batches, and one by one over 16 connections, by a service that keeps connections to PostgreSQL and by
+one behind pgbouncer in transaction mode, turn by turn; PGBOUNCER names another one than Debian's.
 """
 import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import threading
 import time
@@ -24,7 +27,8 @@ import time
 from binaries import LOAD, build
 from figures import measure, timed
 from job_bench import JobBench, report, run_parts
-from processes import ROOT, Failed, run, run_as
+from processes import ROOT, Failed, free_ports, is_listening, program, run, run_as, stop, wait_until
+from service import Service
 
 
 class Plan:
@@ -36,12 +40,25 @@ class Plan:
         self.waiting_jobs = 5_000 if quick else 100_000
         self.store_jobs = 4_000 if quick else 20_000
         self.told_jobs = 4_000 if quick else 20_000
+        self.pooled_turns = 3 if quick else 9
 
 
 CROWD = 5_000
-PARTS = "bodies,flat,slow,crowded,tenants,stores,cached,webhooks"
+PARTS = "bodies,flat,slow,crowded,tenants,stores,cached,webhooks,pooled"
 # What the busy tenant may have, and how many times as many requests it sends.
 RUNNING, WAITING, RATE, EXCESS = 1_000, 10_000, 100, 4
+POOLER = """\
+[databases]
+pooled = host={server} dbname=pooled user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 40
+ignore_startup_parameters = extra_float_digits, options
+"""
 
 
 class Bench(JobBench):
@@ -245,6 +262,59 @@ class Bench(JobBench):
         if wrong.strip() != "0":
             raise Failed(f"{wrong.strip()} messages were not taken")
 
+    def pooled(self):
+        """The same jobs over a connection to PostgreSQL for each statement under way, and over those of a pooler."""
+        self.database.psql("postgres", "-c", "CREATE DATABASE pooled")
+        (port,) = free_ports(1)
+        binary = os.environ.get("PGBOUNCER") or program("pgbouncer", "/usr/sbin")
+        version = re.search(r"(\d+)\.(\d+)", run([binary, "--version"]))
+        # Since 1.21 it knows statements that are prepared by the protocol.
+        keeps_statements = tuple(map(int, version.groups())) >= (1, 21)
+        place = self.database.directory / "pooler.ini"
+        place.write_text(POOLER.format(server=self.database.directory, port=port)
+                         + "max_prepared_statements = 500\n" * keeps_statements, encoding="utf-8")
+        pooler = subprocess.Popen([*self.database.drop, binary, "-q", place], cwd="/")
+        try:
+            wait_until(lambda: is_listening(port), 30, "pgbouncer", pooler)
+            settings = {**self.service.environment, "DATABASE_PREPARED_STATEMENTS": str(keeps_statements).lower(),
+                        "DATABASE_DIRECT_URL": self.database.url("pooled")}
+            with Service(self.service.binary, self.scratch / "pooled", settings=settings, log=self.service.log,
+                         database_url=f"postgresql://postgres@127.0.0.1:{port}/pooled") as service:
+                other = Bench(self.plan, self.figures, self.origin, self.database, service, self.scratch)
+                other.name = "pooled"
+                self.settle()
+                found = {}
+                for _ in range(self.plan.pooled_turns):
+                    for name, bench in (("direct", self), ("pooled", other)):
+                        for kind in ("batched", "single"):
+                            found.setdefault((name, kind), []).append(getattr(bench, kind)())
+            for (name, kind), turns in found.items():
+                figure = f"pooled_{kind}{name.capitalize()}"
+                self.figures.add(**{f"{figure}PerSecond": statistics.median(turn[0] for turn in turns),
+                                    f"{figure}PostgresCpuUs": statistics.median(turn[1] for turn in turns)})
+        finally:
+            stop(pooler, 30)
+            self.database.psql("postgres", "-c", "DROP DATABASE pooled WITH (FORCE)")
+
+    def batched(self):
+        """Jobs a second in batches of 100, and what one costs PostgreSQL in microseconds."""
+        return self.rate(2_000, lambda: [self.submit([{"request": {"url": f"{self.origin.url}/1k"}}] * 100)
+                                         for _ in range(20)])
+
+    def single(self):
+        """Jobs a second that are submitted one by one, and what one costs PostgreSQL in microseconds."""
+        submission = self.scratch / "job.json"
+        submission.write_text(json.dumps({"request": {"url": f"{self.origin.url}/1k"}}))
+        return self.rate(1_000, lambda: measure(
+            [LOAD, "-n", 1_000, "-c", 16, "-t", 90, "-H", f"Authorization: Bearer {self.key}",
+             *self.posting(submission), f"{self.service.url}/v1/jobs"]))
+
+    def rate(self, count, submit):
+        begin, server = time.monotonic(), self.database.cpu()
+        submit()
+        self.wait_until_fewer(1)
+        return count / (time.monotonic() - begin), (self.database.cpu() - server) / count * 1e6
+
     def tell(self, endpoints):
         """A thousand jobs without a transfer, whose ends go to the endpoints in turn."""
         specs = [{"request": {"url": "data:,x"}, "webhook": {"endpoint": endpoints[number % len(endpoints)]}}
@@ -298,6 +368,8 @@ RATIOS = [
     ("tenants.submitP99Ratio", "tenants.submitP99Ms", "tenants.submitIdleP99Ms"),
     ("tenants.waitP99Ratio", "tenants.waitP99Ms", "tenants.waitIdleP99Ms"),
     ("cached.cpuRatio", "cached.hitCpuUs", "cached.bareCpuUs"),
+    ("pooled.batchedRatio", "pooled.batchedPooledPerSecond", "pooled.batchedDirectPerSecond"),
+    ("pooled.singleRatio", "pooled.singlePooledPerSecond", "pooled.singleDirectPerSecond"),
 ]
 
 

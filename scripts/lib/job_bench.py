@@ -23,6 +23,8 @@ class JobBench:
 
     # Settings of the service that a part needs, by its name.
     settings = {}
+    # The service's database on the server.
+    name = "fetchd"
 
     def __init__(self, plan, figures, origin, database, service, scratch):
         self.plan, self.figures, self.origin, self.database = plan, figures, origin, database
@@ -86,7 +88,7 @@ class JobBench:
     def wait_until_fewer(self, jobs, seconds=120):
         # No more are counted than it takes to know.
         fewer = f"(SELECT count(*) FROM (SELECT FROM queue LIMIT {jobs}) AS job) < {jobs}"
-        self.database.wait_until("fetchd", fewer, seconds, "jobs do not end")
+        self.database.wait_until(self.name, fewer, seconds, "jobs do not end")
 
     def submit(self, specs):
         status, _, answer = self.service.submit_lines(self.key, specs)
