@@ -415,11 +415,15 @@ DECLARE
 BEGIN
     -- From here on nobody puts a job of it into the queue again.
     EXECUTE format('LOCK TABLE results_%s IN ACCESS EXCLUSIVE MODE', target.name);
+    IF EXISTS (
+        SELECT FROM queue q WHERE q.job_id >= earliest_id(target.starts_at) AND q.job_id < earliest_id(target.ends_at)
+    ) THEN
+        RETURN false;
+    END IF;
     EXECUTE format(
-        'SELECT EXISTS (SELECT FROM queue WHERE job_id >= $1 AND job_id < $2)
-            OR EXISTS (SELECT FROM results_%s WHERE finished_at >= now() - $3)', target.name)
+        'SELECT count(*) > 0 FROM (SELECT 1 FROM results_%s WHERE finished_at >= $1 LIMIT 1) AS recent', target.name)
         INTO is_needed
-        USING earliest_id(target.starts_at), earliest_id(target.ends_at), retention;
+        USING now() - retention;
     IF is_needed THEN RETURN false; END IF;
     EXECUTE format(
         'INSERT INTO kept_bodies (tenant_id, node_id, bytes)

@@ -514,7 +514,10 @@ BEGIN
         joined, greatest(stored.run_at, now()) + CASE WHEN is_patient THEN interval '1 hour' ELSE interval '0' END,
         coalesce(stored.run_at > now(), false) OR is_patient, is_patient, (asked ->> 'expiresAt')::timestamptz,
         coalesce((asked ->> 'suspended')::boolean, false), stored.flow, stored.gate,
-        CASE WHEN stored.gate = 'host' THEN stored.host END;
+        -- Where jobs are on other servers, claims do not look there for their hosts.
+        CASE
+            WHEN stored.gate = 'host' OR EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN stored.host
+        END;
     -- Sent when the caller commits, once for all of its jobs. Those who commit thousands of times a second turn it off:
     -- such commits wait for each other, and the nodes look by themselves every few seconds.
     IF coalesce(current_setting('fetchd.notify', true), '') <> 'off' THEN PERFORM pg_notify('fetchd', ''); END IF;

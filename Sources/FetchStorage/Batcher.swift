@@ -90,7 +90,9 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }
         let result = await outcome(of: all)
-        guard case .failure(let error) = result, !followers.isEmpty, (error as? PostgresError)?.isRefusal == true else {
+        guard case .failure(let error as PostgresError) = result, !followers.isEmpty,
+            error.isRefusal || error.isOfOneServer
+        else {
             passLead()
             var start = items.count
             for follower in followers {

@@ -58,6 +58,7 @@ package actor Client: TransactionRunner, Service {
     /// How its connections are used.
     package nonisolated let usage = PoolUsage()
     private let currentState = Mutex(State.unavailable(since: Date(), reason: nil))
+    private let sharded = Atomic(false)
 
     /// Open and idle; the one used last is lent first.
     private var idle: [Connection] = []
@@ -85,6 +86,15 @@ package actor Client: TransactionRunner, Service {
     }
 
     package nonisolated var state: State { currentState.withLock { $0 } }
+
+    /// Whether tables may be spread over several servers (Citus), whose planner takes fewer forms of statements and plans
+    /// each for its parameters.
+    ///
+    /// Set before the statements that depend on it run; connections that are open by then keep their plans.
+    package nonisolated var isSharded: Bool {
+        get { sharded.load(ordering: .relaxed) }
+        set { sharded.store(newValue, ordering: .relaxed) }
+    }
 
     // MARK: Life
 
@@ -301,7 +311,9 @@ package actor Client: TransactionRunner, Service {
 
     private func openConnection() {
         guard !isClosing else { return }
-        let connection = Connection(configuration.connection, on: loop)
+        var making = configuration.connection
+        making.isSharded = isSharded
+        let connection = Connection(making, on: loop)
         let id = ObjectIdentifier(connection)
         connections[id] = connection
         opening += 1

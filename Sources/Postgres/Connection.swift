@@ -43,6 +43,8 @@ package actor Connection: QueryRunner {
         /// statement itself has to leave no choice but keys (`CROSS JOIN LATERAL (… OFFSET 0)`). Needs
         /// ``preparesStatements``.
         package var usesGenericPlan = false
+        /// Plans those statements for their parameters all the same, which say on which servers the rows are.
+        var isSharded = false
         /// How long a server may be silent while the connection is made, unless the connection string says otherwise
         /// (`connect_timeout`).
         package var connectTimeout: Duration = .seconds(10)
@@ -98,7 +100,8 @@ package actor Connection: QueryRunner {
                 + " -c lock_timeout=\(Self.lockTimeout.components.seconds)s"
                 + " -c idle_in_transaction_session_timeout=\(Self.idleTimeout.components.seconds)s"
                 + " -c jit=off"
-                + (usesGenericPlan ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : "")
+                + (usesGenericPlan ? " -c enable_seqscan=off" : "")
+                + (usesGenericPlan && !isSharded ? " -c plan_cache_mode=force_generic_plan" : "")
         }
     }
 

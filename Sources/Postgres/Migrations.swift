@@ -72,10 +72,14 @@ package struct Migrations: Sendable {
 
     private let list: [Migration]
     private let patience: LockPatience
+    private let closing: Query?
 
-    /// - Parameter list: In any order; names are unique.
-    package init(_ list: [Migration], patience: LockPatience = LockPatience()) {
+    /// - Parameters:
+    ///   - list: In any order; names are unique.
+    ///   - closing: Runs after all of them each time, under their lock; changes nothing where it has run before.
+    package init(_ list: [Migration], patience: LockPatience = LockPatience(), closing: Query? = nil) {
         self.patience = patience
+        self.closing = closing
         self.list = list.sorted { $0.name < $1.name }
         precondition(Set(list.map(\.name)).count == list.count, "two migrations have one name")
     }
@@ -91,6 +95,7 @@ package struct Migrations: Sendable {
         try await connection.query("SELECT pg_advisory_lock(\(Self.lock))")
         do {
             let applied = try await applyPending(on: connection)
+            if let closing { try await connection.query(closing) }
             try await finish(on: connection)
             return applied
         } catch {

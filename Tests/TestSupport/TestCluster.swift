@@ -56,6 +56,15 @@ actor TestCluster {
         cd "$dir"
         { $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N; } >"$dir/log" 2>&1 ||
             { cat "$dir/log"; rm -rf "$dir"; exit 1; }
+        # One server that is coordinator and worker takes the same statements as several.
+        [ "${FETCHD_TEST_SHARDED:-}" != citus ] || {
+            echo "shared_preload_libraries = 'citus'"
+            echo "citus.local_hostname = '$dir'"
+            echo "citus.shard_count = 4"
+            echo "max_prepared_transactions = 100"
+            echo "max_worker_processes = 100"
+            echo "max_locks_per_transaction = 1000"
+        } >>"$dir/data/postgresql.conf"
         $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c fsync=off -c full_page_writes=off \
             -c max_connections=200 -c shared_buffers=64MB -c jit=off -c autovacuum_naptime=5min \
             </dev/null >>"$dir/log" 2>&1 &

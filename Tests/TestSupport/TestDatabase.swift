@@ -32,6 +32,7 @@ package struct TestDatabase: Sendable {
             "CREATE DATABASE \(.identifier(name)) TEMPLATE \(.identifier(template)) STRATEGY file_copy")
         let database = TestDatabase(name: name, configure: configure)
         do {
+            if hasCitus { try await database.distribute(hasSchema: !migrations.isEmpty) }
             let value = try await body(database)
             try await database.drop()
             return value
@@ -49,6 +50,26 @@ package struct TestDatabase: Sendable {
         client = Client(configuration, loop: Self.loop, logger: Self.logger)
         configuration.connection.usesGenericPlan = true
         genericPlan = Client(configuration, loop: Self.loop, logger: Self.logger)
+        if Self.isSharded { setSharded() }
+    }
+
+    /// Whether all tests run the forms of statements that tables on several servers take: by the setting
+    /// `FETCHD_TEST_SHARDED`, which is `forms` for those alone, over one server, or `citus` for tables that are distributed.
+    package static let isSharded = ProcessInfo.processInfo.environment["FETCHD_TEST_SHARDED"] != nil
+    package static let hasCitus = ProcessInfo.processInfo.environment["FETCHD_TEST_SHARDED"] == "citus"
+
+    /// The extension is not in the template, whose copies its background worker would hold up.
+    private func distribute(hasSchema: Bool) async throws {
+        let connection = try await connect()
+        try await connection.query("CREATE EXTENSION citus")
+        if hasSchema { try await connection.query("SELECT distribute_tables()") }
+        await connection.close()
+    }
+
+    /// Has the clients of this database use those forms.
+    package func setSharded() {
+        client.isSharded = true
+        genericPlan.isSharded = true
     }
 
     /// Where the server keeps everything, its log of changes too.

@@ -133,7 +133,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
         let isRemoved = try await StoreError.wrap {
             // Two statements: the second sees every hold that was committed before the blob was locked, and others
             // wait.
-            try await client.of(tenant).transaction { connection in
+            try await client.ofJobs(of: tenant).transaction { [isSharded = client.isSharded] connection in
                 let locked = try await connection.query(
                     """
                     -- blobs.lock
@@ -145,6 +145,11 @@ package struct PostgresBlobCatalog: BlobCatalog {
                     """
                 )
                 guard !locked.isEmpty else { return false }
+                var results: Query = "results"
+                if isSharded {
+                    let over = try await Self.resultsOfHolders(of: id, tenant: tenant, on: connection)
+                    results = "(SELECT \(tenant) AS tenant_id, over.job_id FROM unnest(\(over)) AS over (job_id))"
+                }
                 return try await connection.query(
                     """
                     -- blobs.remove
@@ -154,7 +159,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
                             SELECT
                             FROM blob_pins h
                             LEFT JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
-                            LEFT JOIN results r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
+                            LEFT JOIN \(results) r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
                             WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id AND r.job_id IS NULL
                                 AND (q.job_id IS NOT NULL OR h.created_at > now() - interval '1 minute')
                         )
@@ -180,27 +185,81 @@ package struct PostgresBlobCatalog: BlobCatalog {
                 """
             )
             // A job whose claim was lost may have added a file that its result does not name.
-            let fenced = try await client.query(
-                """
-                -- blobs.removeFenced
-                DELETE FROM blobs b
-                WHERE job_id IS NOT NULL AND resume_data IS NULL AND created_at < now() - interval '1 hour'
-                    AND created_at > now() - interval '2 days'
-                    AND NOT EXISTS (
-                        SELECT FROM queue q WHERE q.tenant_id = b.tenant_id AND q.job_id = b.job_id
-                    )
-                    AND NOT EXISTS (
-                        SELECT
-                        FROM results r
-                        WHERE r.tenant_id = b.tenant_id AND r.job_id = b.job_id
-                            AND r.blob_id = b.id
-                    )
-                RETURNING b.id
-                """
-            )
+            let fenced =
+                try await client.isSharded
+                ? removeFencedOnShards()
+                : client.query(
+                    """
+                    -- blobs.removeFenced
+                    DELETE FROM blobs b
+                    WHERE job_id IS NOT NULL AND resume_data IS NULL AND created_at < now() - interval '1 hour'
+                        AND created_at > now() - interval '2 days'
+                        AND NOT EXISTS (
+                            SELECT FROM queue q WHERE q.tenant_id = b.tenant_id AND q.job_id = b.job_id
+                        )
+                        AND NOT EXISTS (
+                            SELECT
+                            FROM results r
+                            WHERE r.tenant_id = b.tenant_id AND r.job_id = b.job_id
+                                AND r.blob_id = b.id
+                        )
+                    RETURNING b.id
+                    """
+                )
             let expired = try await client.transaction { try await Self.removeExpired(on: $0) }
             return try fenced.map { try $0.decode(at: 0) } + expired
         }
+    }
+
+    /// Which jobs of those that hold a blob are final, where their results are on other servers than the blobs.
+    private static func resultsOfHolders(
+        of blob: Blob.ID, tenant: Tenant.ID, on connection: Connection
+    ) async throws -> [Job.ID] {
+        let holders = try await connection.query(
+            "-- blobs.holders\nSELECT job_id FROM blob_pins WHERE tenant_id = \(tenant) AND blob_id = \(blob)"
+        ).map { try $0.decode(Job.ID.self, at: 0) }
+        guard !holders.isEmpty else { return [] }
+        return try await connection.query(
+            "-- results.known\nSELECT job_id FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(holders))"
+        ).map { try $0.decode(Job.ID.self, at: 0) }
+    }
+
+    /// The files of jobs whose results do not name them, where the results are on other servers, which are asked by
+    /// themselves.
+    private func removeFencedOnShards() async throws -> Rows {
+        let candidates = try await client.query(
+            """
+            -- blobs.fenced
+            SELECT b.tenant_id, b.id, b.job_id
+            FROM blobs b
+            WHERE job_id IS NOT NULL AND resume_data IS NULL AND created_at < now() - interval '1 hour'
+                AND created_at > now() - interval '2 days'
+                AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = b.tenant_id AND q.job_id = b.job_id)
+            """
+        )
+        guard !candidates.isEmpty else { return candidates }
+        let tenants = try candidates.map { try $0.decode(Tenant.ID.self, at: 0) }
+        let jobs = try candidates.map { try $0.decode(Job.ID.self, at: 2) }
+        let named = Set(
+            try await client.query(
+                """
+                -- results.blobs
+                SELECT blob_id
+                FROM results
+                WHERE tenant_id = ANY (\(Array(Set(tenants)))) AND job_id = ANY (\(jobs)) AND blob_id IS NOT NULL
+                """
+            ).map { try $0.decode(Blob.ID.self, at: 0) })
+        let ids = try candidates.map { try $0.decode(Blob.ID.self, at: 1) }
+        let fenced = zip(tenants, ids).filter { !named.contains($1) }
+        return try await client.query(
+            """
+            -- blobs.removeFenced
+            DELETE FROM blobs b
+            USING unnest(\(fenced.map(\.0)), \(fenced.map(\.1))) AS fenced (tenant_id, id)
+            WHERE b.tenant_id = fenced.tenant_id AND b.id = fenced.id
+            RETURNING b.id
+            """
+        )
     }
 
     private static func removeExpired(on connection: Connection) async throws -> [Blob.ID] {
@@ -246,11 +305,14 @@ package struct PostgresBlobCatalog: BlobCatalog {
             let rows = try await client.query(
                 """
                 -- blobs.orphans
+                WITH body AS MATERIALIZED (
+                    -- The file of a download has a row of its own until it expires.
+                    SELECT blob_id FROM results WHERE blob_id = ANY (\(ids)) AND file IS NULL
+                )
                 SELECT stored.id
                 FROM unnest(\(ids)) AS stored (id)
                 WHERE NOT EXISTS (SELECT FROM blobs b WHERE b.id = stored.id)
-                    -- The file of a download has a row of its own until it expires.
-                    AND NOT EXISTS (SELECT FROM results r WHERE r.blob_id = stored.id AND r.file IS NULL)
+                    AND NOT EXISTS (SELECT FROM body WHERE body.blob_id = stored.id)
                     AND NOT EXISTS (SELECT FROM cache_entries c WHERE c.blob_id = stored.id)
                 """
             )

@@ -62,12 +62,15 @@ package struct PostgresGroupStore: GroupStore {
         of group: JobGroup.ID, tenant: Tenant.ID
     ) async throws(StoreError) -> [JobState: Int64] {
         try await StoreError.wrap {
-            let rows = try await client.of(tenant).query(
+            let queue: Query =
+                client.isSharded
+                ? "(SELECT * FROM queue WHERE tenant_id = \(tenant) AND group_id = \(group))" : "queue"
+            let rows = try await client.ofJobs(of: tenant).query(
                 """
                 -- groups.counts
                 SELECT \(Query.jobState), count(*)
                 FROM jobs j
-                LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+                LEFT JOIN \(queue) q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
                 WHERE j.tenant_id = \(tenant) AND j.group_id = \(group)
                 GROUP BY 1

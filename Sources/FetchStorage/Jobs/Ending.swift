@@ -7,27 +7,34 @@ extension Query {
     ///
     /// Goes behind a `WITH` part named `ended`, which has the columns `tenant_id`, `job_id`, `state`, `started_at`,
     /// `error_name`, `error`, `endpoint_id`, `session_id`, `delivery_id` and `flow`.
-    static func ending(at node: Node.ID) -> Query {
-        """
-        result AS (
-            INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
-            SELECT tenant_id, job_id, state, started_at, error_name, error
-            FROM ended
-        ), \(Query.counting("ended", at: node, bytes: "0")), withdrawn AS (
-            -- The question that a parked job waits for.
-            UPDATE questions a
-            SET state = 'closed', reason = \(StoredQuestion.Reason.withdrawn), ended_at = now()
-            FROM ended d
-            WHERE a.tenant_id = d.tenant_id AND a.job_id = d.job_id AND a.state = 'open'
-        ), \(Query.blocking("ended")), \(Query.owingCallbacks(of: "ended")), delivery AS (
-            INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
-            SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
-            FROM ended d
-            JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
-            JOIN jobs j ON j.tenant_id = d.tenant_id AND j.id = d.job_id
-            WHERE wants_event(j.spec, e.events, \(WebhookEvent.jobFinished))
-        )
-        """
+    ///
+    /// With tables on several servers only what the coordinator has: ``TransactionRunner/end(_:at:isSharded:)`` stores the
+    /// rest.
+    static func ending(at node: Node.ID, isSharded: Bool) -> Query {
+        let ofCoordinator: Query = """
+            \(Query.counting("ended", at: node, bytes: "0")), withdrawn AS (
+                -- The question that a parked job waits for.
+                UPDATE questions a
+                SET state = 'closed', reason = \(StoredQuestion.Reason.withdrawn), ended_at = now()
+                FROM ended d
+                WHERE a.tenant_id = d.tenant_id AND a.job_id = d.job_id AND a.state = 'open'
+            ), \(Query.blocking("ended"))
+            """
+        guard !isSharded else { return ofCoordinator }
+        return """
+            result AS (
+                INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
+                SELECT tenant_id, job_id, state, started_at, error_name, error
+                FROM ended
+            ), \(ofCoordinator), \(Query.owingCallbacks(of: "ended")), delivery AS (
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+                SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
+                FROM ended d
+                JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
+                JOIN jobs j ON j.tenant_id = d.tenant_id AND j.id = d.job_id
+                WHERE wants_event(j.spec, e.events, \(WebhookEvent.jobFinished))
+            )
+            """
     }
 
     /// Counts final jobs.

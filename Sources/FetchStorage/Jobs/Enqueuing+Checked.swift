@@ -86,9 +86,22 @@ extension Enqueuing.Statements {
         _ submissions: [Enqueuing.Submission], claiming reserved: Set<Job.ID>, with change: Query?
     ) async throws -> Rows {
         let first: Query = if let change { "change AS (\(change)), " } else { "" }
+        let host: Query = client.isSharded ? "host" : "CASE WHEN gate = 'host' THEN host END"
         let condition: Query = change == nil ? "" : " AND EXISTS (SELECT FROM change)"
-        return try await client.query(
+        let job: Query =
+            client.isSharded
+            ? ""
+            : """
+            job AS (
+                INSERT INTO jobs (
+                    tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, group_id, labels
+                )
+                SELECT tenant_id, id, spec, secrets, kind, host, session, schedule_id, group_id,
+                    CASE WHEN has_labels THEN \(Query.labels) END
+                FROM accepted
+            ),
             """
+        let statement: Query = """
             -- jobs.enqueueChecked
             WITH \(first)input AS MATERIALIZED (
                 SELECT *
@@ -134,14 +147,7 @@ extension Enqueuing.Statements {
                 FROM allowed
                 WHERE (key IS NULL OR id IN (SELECT created_id FROM new_key))
                     AND (unique_key IS NULL OR id IN (SELECT job_id FROM new_unique))
-            ), job AS (
-                INSERT INTO jobs (
-                    tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, group_id, labels
-                )
-                SELECT tenant_id, id, spec, secrets, kind, host, session, schedule_id, group_id,
-                    CASE WHEN has_labels THEN \(Query.labels) END
-                FROM accepted
-            ), queued AS (
+            ), \(job) queued AS (
                 INSERT INTO queue (
                     tenant_id, job_id, rank, endpoint_id, session_id, group_id, run_at, scheduled, discretionary, expires_at,
                     suspended, flow, gate, host, claim, node_id, claimed_at
@@ -149,7 +155,7 @@ extension Enqueuing.Statements {
                 SELECT tenant_id, id, rank, endpoint_id, session_id, group_id,
                     greatest(run_at, now()) + coalesce(patience, '0'),
                     coalesce(run_at > now(), false) OR patience IS NOT NULL, patience IS NOT NULL, expires_at, suspended,
-                    flow, gate, CASE WHEN gate = 'host' THEN host END,
+                    flow, gate, \(host),
                     CASE WHEN is_claimed THEN 1 ELSE 0 END,
                     CASE WHEN is_claimed THEN \(node) END,
                     CASE WHEN is_claimed THEN now() END
@@ -166,7 +172,14 @@ extension Enqueuing.Statements {
             LEFT JOIN session_stores s
                 ON s.tenant_id = q.tenant_id AND s.session_id = coalesce(q.session_id, \(TenantSession.ID.default))
             """
-        )
+        guard client.isSharded else { return try await client.query(statement) }
+        return try await client.transaction { connection in
+            let rows = try await connection.query(statement)
+            let accepted = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+            let stored = submissions.filter { accepted.contains($0.job.id) }
+            if !stored.isEmpty { try await connection.query(Enqueuing.storing(stored)) }
+            return rows
+        }
     }
 
     private func columns(

@@ -122,6 +122,9 @@ struct Enqueuing: Sendable {
         ]
     }
 
+    /// A further column of the queue: the host, which claims cannot look up in the tables of other servers.
+    static func hostColumn(isSharded: Bool) -> Query { isSharded ? ", host" : "" }
+
     /// The rows `input` of these columns.
     static func input(_ columns: [Column]) -> Query {
         var query = Query.Interpolation(literalCapacity: 0, interpolationCount: 2 * columns.count)
@@ -139,6 +142,30 @@ struct Enqueuing: Sendable {
         return Query(stringInterpolation: query)
     }
 
+    /// Stores jobs where they are on other servers than the queue.
+    static func storing(_ submissions: [Submission]) -> Query {
+        """
+        -- jobs.insert
+        INSERT INTO jobs (
+            tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, group_id, labels
+        )
+        SELECT tenant_id, id, spec, secrets, kind, host, session, schedule_id, group_id,
+            CASE WHEN has_labels THEN \(Query.labels) END
+        FROM \(input([
+            ("tenant_id", "\(submissions.column { $0.job.tenant })"),
+            ("id", "\(submissions.column { $0.job.id })"),
+            ("spec", "\(submissions.column { $0.spec })"),
+            ("secrets", "\(submissions.column { $0.secrets })"),
+            ("kind", "\(submissions.column { $0.job.spec.kind.rawValue })"),
+            ("host", "\(submissions.column { $0.job.spec.request.url.hostAndPort })"),
+            ("session", "\(submissions.column { $0.job.spec.session?.description })"),
+            ("schedule_id", "\(submissions.column { $0.job.spec.schedule })"),
+            ("group_id", "\(submissions.column { $0.job.spec.group })"),
+            ("has_labels", "\(submissions.column { !$0.job.spec.labels.isEmpty })"),
+        ]))
+        """
+    }
+
     struct Statements: Sendable {
         let client: Client
         let genericPlan: Client
@@ -153,25 +180,32 @@ struct Enqueuing: Sendable {
             let jobs = submissions.map(\.job)
             let isClaimed = intake?.reserve(jobs) ?? jobs.map { _ in false }
             let claimed = zip(jobs, isClaimed).filter(\.1).map(\.0)
+            let host = Enqueuing.hostColumn(isSharded: client.isSharded)
+            let job: Query =
+                client.isSharded
+                ? ""
+                : """
+                job AS (
+                    INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
+                    SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
+                    FROM input
+                ),
+                """
             let tenants: Rows
             do {
-                tenants = try await genericPlan.query(
+                tenants = try await query(
                     """
                     -- jobs.enqueue
                     WITH input AS (
                         SELECT *
                         FROM \(Enqueuing.input(Enqueuing.columns(of: submissions) + [("is_claimed", "\(isClaimed)")]))
-                    ), job AS (
-                        INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
-                        SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
-                        FROM input
-                    ), queued AS (
-                        INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at)
+                    ), \(job) queued AS (
+                        INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at\(host))
                         SELECT tenant_id, id, rank,
                             coalesce(endpoint_id, \(Query.defaultEndpoint(of: "input.tenant_id"))),
                             CASE WHEN is_claimed THEN 1 ELSE 0 END,
                             CASE WHEN is_claimed THEN \(node) END,
-                            CASE WHEN is_claimed THEN now() END
+                            CASE WHEN is_claimed THEN now() END\(host)
                         FROM input
                     )
                     SELECT tenant.tenant_id, now(), coalesce(s.cookies_version, 0), coalesce(s.credentials_version, 0),
@@ -183,8 +217,7 @@ struct Enqueuing: Sendable {
                         WHERE s.tenant_id = tenant.tenant_id AND s.session_id = \(TenantSession.ID.default)
                         OFFSET 0
                     ) AS s ON true
-                    """
-                )
+                    """, storing: submissions)
             } catch {
                 intake?.giveUp(claimed)
                 throw error
@@ -196,6 +229,15 @@ struct Enqueuing: Sendable {
                 callWorkers(for: waiting.map(\.job))
             }
             return submissions.map { .accepted($0.job.id) }
+        }
+
+        /// Runs the statement that puts jobs into the queue, with the one that stores them, where it does not itself.
+        private func query(_ statement: Query, storing submissions: [Submission]) async throws -> Rows {
+            guard client.isSharded else { return try await genericPlan.query(statement) }
+            return try await genericPlan.transaction { connection in
+                try await connection.query(Enqueuing.storing(submissions))
+                return try await connection.query(statement)
+            }
         }
 
         /// - Parameter tenants: The time, the versions of the stores and the default endpoint of each tenant, read when

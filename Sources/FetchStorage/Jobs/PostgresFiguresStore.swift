@@ -162,7 +162,7 @@ package struct PostgresFiguresStore: FiguresStore {
 
     package func sample(of tenant: Tenant.ID, withFlows: Bool) async throws(StoreError) -> [SampledJob] {
         try await StoreError.wrap {
-            let rows = try await client.of(tenant).query(
+            let rows = try await client.ofJobs(of: tenant).query(
                 """
                 -- figures.sample
                 SELECT r.job_id, r.state, r.finished_at,

@@ -103,17 +103,23 @@ extension PostgresJobStore {
         let changed = try await StoreError.wrap {
             // Of a job that an earlier release has stored in clear.
             let secrets = try await NewJob(id: id, tenant: tenant, spec: spec).sealed(keys)
-            let rows = try await client.of(tenant).query(
+            let labels = spec.labels.map { "\(tenant):\($0.name):\($0.value)" }
+            let changing: Query =
+                client.isSharded
+                ? "SELECT \(tenant) AS tenant_id, \(id) AS id"
+                : """
+                UPDATE jobs
+                SET spec = new.spec, host = coalesce(\(change.urls?.first?.hostAndPort), host),
+                    labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
+                    sealed_secrets = coalesce(\(secrets), sealed_secrets)
+                FROM (SELECT \(RawJSON(spec.json)) AS spec) AS new
+                WHERE tenant_id = \(tenant) AND id = \(id) AND jobs.spec::text = \(old)::text
+                RETURNING tenant_id, id
                 """
+            let statement: Query = """
                 -- jobs.change
                 WITH changed AS (
-                    UPDATE jobs
-                    SET spec = new.spec, host = coalesce(\(change.urls?.first?.hostAndPort), host),
-                        labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
-                        sealed_secrets = coalesce(\(secrets), sealed_secrets)
-                    FROM (SELECT \(RawJSON(spec.json)) AS spec) AS new
-                    WHERE tenant_id = \(tenant) AND id = \(id) AND jobs.spec::text = \(old)::text
-                    RETURNING tenant_id, id
+                    \(changing)
                 ), queued AS (
                     UPDATE queue q
                     SET rank = \(spec.rank),
@@ -148,7 +154,24 @@ extension PostgresJobStore {
                 )
                 SELECT queued.is_due, queued.wait, queued.runs FROM changed LEFT JOIN queued ON true
                 """
-            )
+            let rows =
+                if client.isSharded {
+                    // The job itself first, on its server.
+                    try await client.ofJobs(of: tenant).transaction { connection in
+                        let changed = try await connection.query(
+                            """
+                            -- jobs.changeSpec
+                            UPDATE jobs
+                            SET spec = \(RawJSON(spec.json)), host = coalesce(\(change.urls?.first?.hostAndPort), host),
+                                labels = \(labels.isEmpty ? nil : labels),
+                                sealed_secrets = coalesce(\(secrets), sealed_secrets)
+                            WHERE tenant_id = \(tenant) AND id = \(id) AND spec::text = \(old)::text
+                            RETURNING id
+                            """
+                        )
+                        return changed.isEmpty ? changed : try await connection.query(statement)
+                    }
+                } else { try await client.of(tenant).query(statement) }
             return try rows.first.map { row in
                 (
                     isDue: try row.decode(Bool?.self, at: 0), wait: try row.decode(Duration?.self, at: 1),
@@ -169,6 +192,7 @@ extension PostgresJobStore {
     package func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID> {
         defer { openGates() }
         return try await StoreError.wrap {
+            if client.isSharded { return try await removeOnShards(ids, of: tenant) }
             let rows = try await client.of(tenant).query(
                 """
                 -- jobs.remove
@@ -185,6 +209,68 @@ extension PostgresJobStore {
             )
             return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         }
+    }
+}
+
+extension PostgresJobStore {
+    /// The same where what there is of the jobs is on other servers than what else is stored of them.
+    private func removeOnShards(_ ids: [Job.ID], of tenant: Tenant.ID) async throws -> Set<Job.ID> {
+        try await client.transaction { [node] connection in
+            let found = try await connection.query(
+                """
+                -- results.lock
+                SELECT job_id
+                FROM results
+                WHERE tenant_id = \(tenant) AND job_id = ANY (\(ids))
+                ORDER BY job_id
+                FOR UPDATE
+                """
+            ).map { try $0.decode(Job.ID.self, at: 0) }
+            guard !found.isEmpty else { return [] }
+            try await connection.query(
+                """
+                -- jobs.removed
+                WITH target AS (
+                    SELECT id FROM unnest(\(found)) AS target (id)
+                ), \(Query.audited(
+                    .removeJobs, ids.count == 1 ? ids.first?.description : nil, of: tenant, details: .ids(ids),
+                    when: "target"))
+                SELECT FROM target
+                """
+            )
+            try await connection.removeOnShards(found, of: tenant, at: node)
+            return Set(found)
+        }
+    }
+}
+
+extension Connection {
+    /// Removes jobs of a tenant that are locked, with all that there is of them, from the server that has them and from
+    /// the coordinator.
+    func removeOnShards(_ jobs: [Job.ID], of tenant: Tenant.ID, at node: Node.ID) async throws {
+        let bytes = try await query(
+            """
+            -- results.remove
+            DELETE FROM results r
+            WHERE r.tenant_id = \(tenant) AND r.job_id = ANY (\(jobs))
+            RETURNING \(Query.keptBytes("r"))
+            """
+        ).compactMap { try $0.decode(Int64?.self, at: 0) }
+        try await query(
+            "-- attempts.remove\nDELETE FROM attempts WHERE tenant_id = \(tenant) AND job_id = ANY (\(jobs))")
+        try await query("-- jobs.remove\nDELETE FROM jobs WHERE tenant_id = \(tenant) AND id = ANY (\(jobs))")
+        try await query(
+            """
+            -- jobs.forget
+            WITH result AS (
+                SELECT \(tenant) AS tenant_id, kept_bytes FROM unnest(\(bytes)) AS result (kept_bytes)
+            ), \(Query.keeping("result", at: node, bytes: "-kept_bytes")), unblocked AS (
+                -- Elsewhere a flow goes on because the result of its job is gone.
+                DELETE FROM flow_blocks WHERE tenant_id = \(tenant) AND job_id = ANY (\(jobs))
+            )
+            DELETE FROM questions WHERE tenant_id = \(tenant) AND job_id = ANY (\(jobs))
+            """
+        )
     }
 }
 

@@ -7,7 +7,7 @@ extension PostgresJobStore {
         matching filter: JobFilter,
         page: JobPage
     ) async throws(StoreError) -> JobList {
-        let query = Self.summaries(of: tenant, Self.page(of: tenant, filter, page))
+        let query = Self.summaries(of: tenant, part(of: tenant, filter, page), client.isSharded)
         return try await StoreError.wrap {
             var found: [JobSummary] = []
             var end: Job.ID?
@@ -33,7 +33,7 @@ extension PostgresJobStore {
                 """
                 -- jobs.count
                 SELECT count(*) FILTER (WHERE \(condition)), count(*)
-                FROM (\(Self.source(of: tenant, filter, page)) LIMIT \(most)) AS job
+                FROM (\(source(of: tenant, filter, page)) LIMIT \(most)) AS job
                 """
             )
             let number = Int(try rows.first?.decode(Int64.self, at: 0) ?? 0)
@@ -45,11 +45,13 @@ extension PostgresJobStore {
     ///
     /// Each label begins with its tenant.
     private func database(of tenant: Tenant.ID, for filter: JobFilter) -> any QueryRunner {
-        filter.labels.isEmpty ? client.of(tenant) : client
+        filter.labels.isEmpty ? client.ofJobs(of: tenant) : client
     }
 
-    private static func source(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
-        filter.isPlain ? list(of: tenant, state: filter.state, page) : search(of: tenant, filter, page)
+    private func source(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
+        filter.isPlain
+            ? Self.list(of: tenant, state: filter.state, page)
+            : Self.search(of: tenant, filter, page, client.isSharded)
     }
 
     /// The jobs nearest to where the page before ended, walking one index from there.
@@ -119,7 +121,7 @@ extension PostgresJobStore {
     }
 
     /// The jobs of a page, with one more that tells that the list goes on.
-    private static func page(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
+    private func part(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
         let (source, size) = (source(of: tenant, filter, page), page.limit + 1)
         guard filter.looksAtJobs else {
             return "page AS MATERIALIZED (SELECT job_id, false AS is_end FROM (\(source) LIMIT \(size)) AS job)"
@@ -142,18 +144,28 @@ extension PostgresJobStore {
     }
 
     /// The jobs of a page, as lists show them.
-    private static func summaries(of tenant: Tenant.ID, _ page: Query) -> Query {
-        """
-        -- jobs.list
-        WITH \(page)
-        SELECT j.id, \(Query.jobState), j.created_at, r.finished_at,
-            j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name, page.is_end
-        FROM page
-        JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
-        LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-        LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
-        ORDER BY j.id DESC
-        """
+    private static func summaries(of tenant: Tenant.ID, _ page: Query, _ isSharded: Bool) -> Query {
+        // From a server of its own, the rows of the queue come before those of jobs are read.
+        let waiting: Query =
+            isSharded
+            ? """
+            , held AS MATERIALIZED (
+                SELECT q.*
+                FROM page
+                JOIN queue q ON q.tenant_id = \(tenant) AND q.job_id = page.job_id
+            )
+            """ : ""
+        return """
+            -- jobs.list
+            WITH \(page)\(waiting)
+            SELECT j.id, \(Query.jobState), j.created_at, r.finished_at,
+                j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name, page.is_end
+            FROM page
+            JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
+            LEFT JOIN \(isSharded ? "held" as Query : "queue") q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+            LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+            ORDER BY j.id DESC
+            """
     }
 }
 

@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 import Postgres
 
@@ -5,6 +6,7 @@ extension PostgresJobStore {
     package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
         guard let tenant = jobs.first?.tenant else { return [] }
         let redriven = try await StoreError.wrap {
+            if client.isSharded { return try await redriveOnShards(jobs, of: tenant) }
             let rows = try await client.query(
                 """
                 -- jobs.redrive
@@ -65,5 +67,92 @@ extension PostgresJobStore {
             openGates()
         }
         return redriven
+    }
+
+    /// The same where results are on other servers than the queue: they are locked, their jobs put into the queue, and those
+    /// removed whose jobs are there.
+    private func redriveOnShards(_ jobs: [NewJob], of tenant: Tenant.ID) async throws -> Set<Job.ID> {
+        try await client.transaction { [node] connection in
+            let ended = try await connection.query(
+                """
+                -- results.lock
+                SELECT r.job_id, \(Query.keptBytes("r"))
+                FROM results r
+                WHERE r.tenant_id = \(tenant) AND r.job_id = ANY (\(jobs.map(\.id))) AND r.state <> 'succeeded'
+                ORDER BY r.job_id
+                FOR UPDATE
+                """
+            ).map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(Int64?.self, at: 1)) }
+            let bytes = Dictionary(ended, uniquingKeysWith: { first, _ in first })
+            let found = jobs.filter { bytes.keys.contains($0.id) }
+            guard !found.isEmpty else { return [] }
+            // Attempts go on being counted, and what an old one would still write stays fenced off.
+            let counted = try await connection.query(
+                """
+                -- attempts.last
+                SELECT job_id, max(number)
+                FROM attempts
+                WHERE tenant_id = \(tenant) AND job_id = ANY (\(found.map(\.id)))
+                GROUP BY job_id
+                """
+            ).map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(Int32.self, at: 1)) }
+            let claims = Dictionary(counted, uniquingKeysWith: { first, _ in first })
+            let queued = try await connection.query(
+                """
+                -- jobs.redrive
+                WITH input AS MATERIALIZED (
+                    SELECT *
+                    FROM unnest(
+                        \(found.map(\.tenant)),
+                        \(found.map(\.id)),
+                        \(found.map(\.spec.rank)),
+                        \(found.map(\.spec.webhook?.endpoint)),
+                        \(found.map(\.spec.session)),
+                        \(found.map(\.spec.group)),
+                        \(found.map(\.spec.flow?.key)),
+                        \(found.map(\.spec.request.url.hostAndPort)),
+                        \(found.map { claims[$0.id] ?? 0 }),
+                        \(found.map { bytes[$0.id] ?? nil })
+                    ) AS input (
+                        tenant_id, job_id, rank, endpoint_id, session_id, group_id, flow, host, claim, kept_bytes
+                    )
+                ), \(Query.sessionsOfInput), removed AS MATERIALIZED (
+                    SELECT i.tenant_id, i.job_id, i.rank, \(Query.endpoint(of: "i")) AS endpoint_id, i.session_id,
+                        i.group_id, i.flow, i.host, i.claim, i.kept_bytes
+                    FROM input i
+                    LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
+                    WHERE i.session_id IS NULL OR session.id IS NOT NULL
+                ), \(Query.keeping("removed", at: node, bytes: "-kept_bytes")), outdated AS (
+                    -- The job will finish again, and be told of then.
+                    UPDATE webhook_deliveries d
+                    SET state = 'abandoned'
+                    FROM removed r
+                    WHERE d.tenant_id = r.tenant_id AND d.job_id = r.job_id AND d.state = 'pending'
+                ), unblocked AS (
+                    -- Elsewhere a flow goes on because the result of its job is gone.
+                    DELETE FROM flow_blocks b USING removed r WHERE b.tenant_id = r.tenant_id AND b.job_id = r.job_id
+                ), \(Query.audited(
+                    .retryJobs, jobs.count == 1 ? jobs.first?.id.description : nil, of: tenant,
+                    details: .ids(jobs.map(\.id)), when: "removed"))
+                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, group_id, flow, gate, claim, host)
+                SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id, r.group_id, r.flow,
+                    -- At the gate from the start, so that none of those behind it goes first.
+                    CASE WHEN l.is_limited OR l.paused THEN 'flow' END,
+                    r.claim, r.host
+                FROM removed r
+                LEFT JOIN limiters l ON l.tenant_id = r.tenant_id AND l.kind = 'flow' AND l.key = r.flow
+                RETURNING job_id
+                """
+            ).map { try $0.decode(Job.ID.self, at: 0) }
+            if !queued.isEmpty {
+                try await connection.query(
+                    """
+                    -- results.redrive
+                    DELETE FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(queued))
+                    """
+                )
+            }
+            return Set(queued)
+        }
     }
 }

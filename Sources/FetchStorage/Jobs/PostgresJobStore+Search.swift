@@ -12,15 +12,23 @@ extension PostgresJobStore {
     /// Conditions that are not asked for are not in the text, so that each combination has a plan of its own: it walks
     /// the index of the rarest of its members, or the jobs of the tenant when there is none. What no index has is not a
     /// condition but the column "matches", so that whoever asks can tell how far to look.
-    static func search(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
-        """
-        SELECT j.id AS job_id, \(looks(filter)) AS matches
-        FROM jobs j
-        LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-        LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
-        WHERE j.tenant_id = \(tenant) AND \(page.place.condition(on: "j.id"))\(times(filter))\(members(filter, tenant))
-        ORDER BY j.id \(page.place.order)
-        """
+    static func search(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage, _ isSharded: Bool) -> Query {
+        // What waits of a tenant, as it is on a server of its own; where nothing of it is looked at, none.
+        let waiting: Query =
+            isSharded
+            ? """
+            (
+                SELECT * FROM queue WHERE tenant_id = \(tenant)\(filter.looksAtStates ? "" as Query : " LIMIT 0")
+            )
+            """ : "queue"
+        return """
+            SELECT j.id AS job_id, \(looks(filter)) AS matches
+            FROM jobs j
+            LEFT JOIN \(waiting) q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+            LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+            WHERE j.tenant_id = \(tenant) AND \(page.place.condition(on: "j.id"))\(times(filter))\(members(filter, tenant))
+            ORDER BY j.id \(page.place.order)
+            """
     }
 
     /// Ids tell when jobs were stored, apart from the difference of clocks.
@@ -76,6 +84,11 @@ extension PostgresJobStore {
         }
         return conditions
     }
+}
+
+extension JobFilter {
+    /// Whether a condition is about what only the queue knows of jobs.
+    fileprivate var looksAtStates: Bool { state != nil || states != nil }
 }
 
 extension PostgresJobStore {

@@ -15,7 +15,7 @@ extension PostgresJobStore: StatisticsStore {
             }
             statistics.hours = try EndedJobs.read(
                 try await client.of(tenant).query(Self.ended(of: tenant, since: time)))
-            for row in try await client.of(tenant).query(Self.sample(of: tenant, since: time)) {
+            for row in try await client.ofJobs(of: tenant).query(Self.sample(of: tenant, since: time)) {
                 try statistics.take(row, maximumHosts: Self.maximumHosts)
             }
             return statistics

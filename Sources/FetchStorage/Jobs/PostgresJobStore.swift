@@ -62,11 +62,13 @@ package struct PostgresJobStore: JobStore {
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
+            let queue: Query =
+                client.isSharded ? "(SELECT * FROM queue WHERE tenant_id = \(tenant) AND job_id = \(id))" : "queue"
             // One look, so that a final job has all of its attempts.
-            let rows = try await genericPlan.of(tenant).query(
+            let rows = try await genericPlan.ofJobs(of: tenant).query(
                 """
                 -- jobs.find
-                SELECT \(Query.wholeJob)
+                SELECT \(Query.wholeJob(queue: queue))
                 WHERE j.tenant_id = \(tenant) AND j.id = \(id)
                 ORDER BY a.number
                 """
@@ -81,20 +83,23 @@ package struct PostgresJobStore: JobStore {
     package func jobs(_ ids: [Tenant.ID: Set<Job.ID>]) async throws(StoreError) -> [Job] {
         let keys = ids.flatMap { tenant, ids in ids.map { (tenant: tenant, id: $0) } }
         return try await StoreError.wrap {
-            let rows = try await genericPlan.query(
-                """
-                -- jobs.findAll
-                SELECT found.*, asked.tenant_id, asked.job_id
-                FROM unnest(\(keys.map(\.tenant)), \(keys.map(\.id))) AS asked (tenant_id, job_id)
-                -- Each by its key: left to choose, the planner may read all jobs of the tenant for every one of them.
-                CROSS JOIN LATERAL (
-                    SELECT \(Query.wholeJob)
-                    WHERE j.tenant_id = asked.tenant_id AND j.id = asked.job_id
-                    OFFSET 0
-                ) AS found
-                ORDER BY asked.tenant_id, asked.job_id, found.number
-                """
-            )
+            let rows =
+                try await client.isSharded
+                ? rowsByLists(keys)
+                : genericPlan.query(
+                    """
+                    -- jobs.findAll
+                    SELECT found.*, asked.tenant_id, asked.job_id
+                    FROM unnest(\(keys.map(\.tenant)), \(keys.map(\.id))) AS asked (tenant_id, job_id)
+                    -- Each by its key: left to choose, the planner may read all jobs of the tenant for every one of them.
+                    CROSS JOIN LATERAL (
+                        SELECT \(Query.wholeJob())
+                        WHERE j.tenant_id = asked.tenant_id AND j.id = asked.job_id
+                        OFFSET 0
+                    ) AS found
+                    ORDER BY asked.tenant_id, asked.job_id, found.number
+                    """
+                )
             var jobs: [Job] = []
             for row in rows {
                 let (tenant, id) = (try row.decode(Tenant.ID.self, at: 25), try row.decode(Job.ID.self, at: 26))
@@ -107,9 +112,24 @@ package struct PostgresJobStore: JobStore {
         }
     }
 
+    /// The same from several servers: by lists, from which it is known which of them have the rows.
+    private func rowsByLists(_ keys: [(tenant: Tenant.ID, id: Job.ID)]) async throws -> Rows {
+        let (tenants, ids) = (Array(Set(keys.map(\.tenant))), keys.map(\.id))
+        return try await client.query(
+            """
+            -- jobs.findAll
+            SELECT \(Query.jobColumns), j.tenant_id, j.id
+            \(Query.tablesOfJob(queue: "(SELECT * FROM queue WHERE tenant_id = ANY (\(tenants)) AND job_id = ANY (\(ids)))"))
+            WHERE j.tenant_id = ANY (\(tenants)) AND j.id = ANY (\(ids))
+            ORDER BY j.tenant_id, j.id, a.number
+            """
+        )
+    }
+
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {
         let (running, ended) = try await StoreError.wrap {
-            let rows = try await client.of(tenant).query(
+            let isSharded = client.isSharded
+            let rows = try await client.ofJobs(of: tenant).end(
                 """
                 -- jobs.cancel
                 WITH target AS MATERIALIZED (
@@ -134,12 +154,13 @@ package struct PostgresJobStore: JobStore {
                     FROM target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NOT NULL
                     RETURNING q.job_id
-                ), \(Query.ending(at: node)), \(Query.audited(
+                ), \(Query.ending(at: node, isSharded: client.isSharded)), \(Query.audited(
                     .cancelJobs, ids.count == 1 ? ids.first?.description : nil, of: tenant, details: .ids(ids),
                     when: "target"))
-                SELECT job_id, true FROM told UNION ALL SELECT job_id, false FROM ended
-                """
-            )
+                SELECT job_id, true\(Query.noEndedColumns(isSharded)) FROM told
+                UNION ALL
+                SELECT job_id, false\(Query.endedColumns(isSharded)) FROM ended
+                """, at: 2, isSharded: isSharded)
             let jobs = try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
             return (jobs.filter(\.runs).map(\.id), jobs.filter { !$0.runs }.map(\.id))
         }
@@ -165,7 +186,7 @@ package struct PostgresJobStore: JobStore {
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
         try await StoreError.wrap {
-            let rows = try await client.of(tenant).query(
+            let rows = try await client.ofJobs(of: tenant).query(
                 """
                 -- jobs.body
                 SELECT body, blob_id, body_bytes, body_digest, response ->> 'mimeType', response ->> 'textEncodingName',
@@ -181,15 +202,25 @@ package struct PostgresJobStore: JobStore {
 
 extension Query {
     /// The columns of a job and its attempts, and where they come from.
-    fileprivate static var wholeJob: Query {
+    fileprivate static func wholeJob(queue: Query = "queue") -> Query {
+        "\(jobColumns)\n\(tablesOfJob(queue: queue))"
+    }
+
+    fileprivate static var jobColumns: Query {
         """
         j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
             CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response,
             r.error, r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
             a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics, a.decisions,
             q.question_id
+        """
+    }
+
+    /// - Parameter queue: The table, or its rows that may be of the jobs.
+    fileprivate static func tablesOfJob(queue: Query) -> Query {
+        """
         FROM jobs j
-        LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+        LEFT JOIN \(queue) q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
         LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
         LEFT JOIN attempts a ON a.tenant_id = j.tenant_id AND a.job_id = j.id
         """

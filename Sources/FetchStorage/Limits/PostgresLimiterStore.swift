@@ -57,7 +57,7 @@ package struct PostgresLimiterStore: LimiterStore {
                 WITH running AS MATERIALIZED (
                     SELECT CASE WHEN \(kind == .flow) THEN q.flow ELSE j.host END AS key, count(*) AS count
                     FROM queue q
-                    JOIN jobs j ON j.tenant_id = q.tenant_id AND j.id = q.job_id
+                    JOIN \(Query.hosts(of: tenant, client.isSharded)) j ON j.tenant_id = q.tenant_id AND j.id = q.job_id
                     WHERE q.tenant_id = \(tenant) AND q.node_id IS NOT NULL
                     GROUP BY 1
                 )
@@ -84,7 +84,7 @@ package struct PostgresLimiterStore: LimiterStore {
                     (
                         SELECT b.job_id
                         FROM flow_blocks b
-                        JOIN results r ON r.tenant_id = b.tenant_id AND r.job_id = b.job_id
+                        JOIN \(Query.failures(client.isSharded)) r ON r.tenant_id = b.tenant_id AND r.job_id = b.job_id
                         WHERE b.tenant_id = l.tenant_id AND l.kind = 'flow' AND b.flow = l.key AND r.state = 'failed'
                         ORDER BY b.job_id
                         LIMIT 1
@@ -119,7 +119,7 @@ package struct PostgresLimiterStore: LimiterStore {
                 UPDATE queue q
                 SET host = CASE WHEN \(limiter.kind == .host) THEN j.host ELSE q.host END,
                     in_host = q.in_host OR \(limiter.kind == .host), in_flow = q.in_flow OR \(limiter.kind == .flow)
-                FROM jobs j
+                FROM \(Query.hosts(of: limiter.tenant, client.isSharded)) j
                 WHERE q.tenant_id = \(limiter.tenant) AND q.node_id IS NOT NULL
                     AND j.tenant_id = q.tenant_id AND j.id = q.job_id
                     AND CASE WHEN \(limiter.kind == .host) THEN j.host = \(limiter.key) ELSE q.flow = \(limiter.key) END

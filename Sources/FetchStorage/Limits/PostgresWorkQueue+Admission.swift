@@ -24,7 +24,7 @@ extension PostgresWorkQueue {
                     // limiters.
                     let busy = Set(try await connection.query(Self.lock(limiters)).map { try Limiter.Address(row: $0) })
                     let free = limiters.filter { !busy.contains($0) }
-                    return (try await connection.query(Self.admission(to: free)), busy)
+                    return (try await connection.query(Self.admission(to: free, client.isSharded)), busy)
                 }
                 for limiter in busy { admission.next[limiter] = Self.patience }
                 for row in rows {
@@ -71,7 +71,7 @@ extension PostgresWorkQueue {
         """
     }
 
-    private static func admission(to limiters: [Limiter.Address]) -> Query {
+    private static func admission(to limiters: [Limiter.Address], _ isSharded: Bool) -> Query {
         """
         -- limiters.admit
         WITH limiter AS MATERIALIZED (
@@ -83,7 +83,7 @@ extension PostgresWorkQueue {
                     WHEN l.blocks AND EXISTS (
                         SELECT
                         FROM flow_blocks b
-                        JOIN results r ON r.tenant_id = b.tenant_id AND r.job_id = b.job_id
+                        JOIN \(Query.failures(isSharded)) r ON r.tenant_id = b.tenant_id AND r.job_id = b.job_id
                         WHERE b.tenant_id = l.tenant_id AND b.flow = l.key AND r.state = 'failed'
                     ) THEN 0
                     ELSE greatest(0, least(

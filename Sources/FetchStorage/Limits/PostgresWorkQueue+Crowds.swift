@@ -15,7 +15,7 @@ extension PostgresWorkQueue {
                 WITH \(Query.newVersion), held AS MATERIALIZED (
                     SELECT q.tenant_id, q.job_id, surplus.claim IS NOT NULL AS is_surplus
                     FROM queue q
-                    JOIN jobs j ON j.tenant_id = q.tenant_id AND j.id = q.job_id
+                    JOIN \(Query.hosts(of: host.tenant, client.isSharded)) j ON j.tenant_id = q.tenant_id AND j.id = q.job_id
                     LEFT JOIN unnest(\(surplus.map(\.id)), \(surplus.map(\.claim))) AS surplus (job_id, claim)
                         ON surplus.job_id = q.job_id AND surplus.claim = q.claim AND q.node_id = \(node)
                             AND NOT q.begun AND NOT q.cancelling

@@ -20,21 +20,23 @@ package struct LostVolume: Sendable, Equatable {
             try await client.query(
                 """
                 -- volumes.lost
-                WITH kept AS (
+                WITH result AS (
+                    SELECT blob_id AS id FROM results WHERE blob_id IS NOT NULL AND file IS NULL
+                ), kept AS (
                     SELECT (('x' || right(replace(id::text, '-', ''), 16))::bit(64)::bigint >> 30) & 4294967295 AS number,
                         count(*) AS count
                     FROM (
                         SELECT id FROM blobs
                         UNION ALL
-                        SELECT blob_id FROM results WHERE blob_id IS NOT NULL AND file IS NULL
+                        SELECT id FROM result
                     ) AS blob
                     GROUP BY 1
                 )
                 SELECT number, count
                 FROM kept
                 WHERE number <> \(Int64(Volume.shared.number))
-                    AND NOT EXISTS (SELECT FROM nodes n WHERE n.volume = kept.number AND n.lease_until > now())
-                    AND EXISTS (SELECT FROM nodes WHERE lease_until > now())
+                    AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.volume = kept.number AND n.lease_until > now())
+                    AND EXISTS (SELECT 1 FROM nodes WHERE lease_until > now())
                 ORDER BY count DESC
                 LIMIT 10
                 """

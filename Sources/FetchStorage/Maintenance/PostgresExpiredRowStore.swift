@@ -32,12 +32,13 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .questions:
                 let closed = try await client.query(overdueQuestions).count + delete(positions)
                 guard let age = retention.jobs else { return closed }
-                return closed + (try await delete(questions(age)))
+                return try await closed + (client.isSharded ? removeQuestionsOnShards(age) : delete(questions(age)))
             case .rememberedAnswers: return try await delete(rememberedAnswers)
             case .cacheTurns: return try await delete(cacheTurns)
             case .circuits: return try await delete(.circuits(retention.circuits, limit))
             case .limiters: return try await delete(.limiters(retention.limiters, limit))
-            case .flowBlocks: return try await delete(.flowBlocks(limit))
+            case .flowBlocks:
+                return try await client.isSharded ? removeFlowBlocksOnShards() : delete(.flowBlocks(limit))
             case .auditEntries:
                 return try await removeAuditEntries(retention.audit, Int64(retention.auditEntries))
             case .volumes: return try await delete(volumes)
@@ -372,6 +373,87 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         WHERE a.tenant_id = t.id AND a.id = old.id
         RETURNING 1
         """
+    }
+
+    /// The same where jobs are on other servers than what was asked, which are asked for them by themselves.
+    private func removeQuestionsOnShards(_ age: Duration) async throws -> Int {
+        let old = try await client.query(
+            """
+            -- questions.old
+            SELECT over.tenant_id, over.id, over.job_id
+            FROM tenants t
+            CROSS JOIN LATERAL (
+                SELECT o.tenant_id, o.id, o.job_id
+                FROM questions o
+                WHERE o.tenant_id = t.id AND o.state <> 'open' AND o.ended_at < now() - \(age)
+                ORDER BY o.ended_at
+                LIMIT \(limit)
+            ) AS over
+            """
+        ).map {
+            (
+                tenant: try $0.decode(Tenant.ID.self, at: 0), id: try $0.decode(Question.ID.self, at: 1),
+                job: try $0.decode(Job.ID.self, at: 2)
+            )
+        }
+        guard !old.isEmpty else { return 0 }
+        let kept = Set(
+            try await client.query(
+                """
+                -- jobs.known
+                SELECT id
+                FROM jobs
+                WHERE tenant_id = ANY (\(Array(Set(old.map(\.tenant))))) AND id = ANY (\(old.map(\.job)))
+                """
+            ).map { try $0.decode(Job.ID.self, at: 0) })
+        let gone = old.filter { !kept.contains($0.job) }
+        return try await delete(
+            """
+            -- expired.questions
+            DELETE FROM questions a
+            USING unnest(\(gone.map(\.tenant)), \(gone.map(\.id))) AS gone (tenant_id, id)
+            WHERE a.tenant_id = gone.tenant_id AND a.id = gone.id
+            RETURNING 1
+            """)
+    }
+
+    /// Takes away what stops flows for jobs that have not failed any more, where results are on other servers.
+    private func removeFlowBlocksOnShards() async throws -> Int {
+        let blocks = try await client.query(
+            """
+            -- flowBlocks.all
+            SELECT o.tenant_id, o.flow, o.job_id
+            FROM flow_blocks o
+            WHERE NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id)
+            LIMIT 10000
+            """
+        ).map {
+            (
+                tenant: try $0.decode(Tenant.ID.self, at: 0), flow: try $0.decode(String.self, at: 1),
+                job: try $0.decode(Job.ID.self, at: 2)
+            )
+        }
+        guard !blocks.isEmpty else { return 0 }
+        let failed = Set(
+            try await client.query(
+                """
+                -- results.failed
+                SELECT job_id
+                FROM results
+                WHERE tenant_id = ANY (\(Array(Set(blocks.map(\.tenant))))) AND job_id = ANY (\(blocks.map(\.job)))
+                    AND state = 'failed'
+                """
+            ).map { try $0.decode(Job.ID.self, at: 0) })
+        let over = blocks.filter { !failed.contains($0.job) }.prefix(limit)
+        return try await delete(
+            """
+            -- expired.flowBlocks
+            DELETE FROM flow_blocks b
+            USING unnest(\(over.map(\.tenant)), \(over.map(\.flow)), \(over.map(\.job))) AS over (tenant_id, flow, job_id)
+            WHERE b.tenant_id = over.tenant_id AND b.flow = over.flow AND b.job_id = over.job_id
+                AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = b.tenant_id AND q.job_id = b.job_id)
+            RETURNING 1
+            """)
     }
 
     /// Removes remembered answers that have ended; no node uses them, so none has to hear of it.

@@ -25,10 +25,11 @@ package struct PostgresInvariants: Sendable {
     package func violations(
         patience: Duration = .seconds(60), kept: Duration = Retention().deliveries
     ) async throws -> [Violation] {
-        try await client.query(
+        let check: Query = client.isSharded ? "check_distributed_invariants" : "check_invariants"
+        return try await client.query(
             """
             -- jobs.checkInvariants
-            SELECT invariant, violations, example FROM check_invariants(\(patience), \(kept))
+            SELECT invariant, violations, example FROM \(check)(\(patience), \(kept))
             """
         ).map { row in
             Violation(

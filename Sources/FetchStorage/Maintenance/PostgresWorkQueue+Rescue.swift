@@ -44,22 +44,30 @@ extension PostgresWorkQueue {
     ///   - jobs: Nil for all that it has.
     /// - Returns: How many jobs were taken.
     private func rescue(_ dead: Query, of jobs: [Job.ID]? = nil) async throws -> Int {
-        let rows = try await client.query(
+        let isOver: Query = "q.begun OR q.cancelling OR \(Query.crashes) >= \(Query.chances + maximumCrashes)"
+        let found: Query = """
+            FROM queue q
+            JOIN dead ON dead.id = q.node_id
+            WHERE \(jobs == nil) OR q.job_id = ANY (\(jobs ?? []))
+            -- In one order, so that no other statement and this one can wait for each other.
+            ORDER BY q.tenant_id, q.job_id
+            FOR UPDATE OF q
             """
-            -- queue.rescue
-            WITH \(dead), lost AS MATERIALIZED (
-                SELECT \(Query.lostColumns), \(Query.crashes) AS crashes,
-                    q.begun OR q.cancelling OR \(Query.crashes) >= \(Query.chances + maximumCrashes) AS is_over
-                FROM queue q
-                JOIN dead ON dead.id = q.node_id
-                WHERE \(jobs == nil) OR q.job_id = ANY (\(jobs ?? []))
-                -- In one order, so that no other statement and this one can wait for each other.
-                ORDER BY q.tenant_id, q.job_id
-                FOR UPDATE OF q
-            ), \(Query.rescuing(at: node))
-            SELECT job_id, is_over FROM lost
-            """
-        )
+        let rows =
+            try await client.isSharded
+            ? rescueOnShards(
+                "-- queue.lock\nWITH \(dead) SELECT q.tenant_id, q.job_id \(found)", crashes: Query.crashes,
+                isOver: isOver)
+            : client.query(
+                """
+                -- queue.rescue
+                WITH \(dead), lost AS MATERIALIZED (
+                    SELECT \(Query.lostColumns(false)), \(Query.crashes) AS crashes, \(isOver) AS is_over
+                    \(found)
+                ), \(Query.rescuing(at: node, isSharded: false))
+                SELECT job_id, is_over FROM lost
+                """
+            )
         let ended = try rows.filter { try $0.decode(Bool.self, at: 1) }
         waiters.finish(try ended.map { try $0.decode(Job.ID.self, at: 0) })
         return rows.count
@@ -96,28 +104,109 @@ extension PostgresWorkQueue {
         except held: Set<Job.ID>, unsent: [ClaimedJob]
     ) async throws(StoreError) -> Int {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let isOver: Query = """
+                q.cancelling OR q.begun AND NOT EXISTS (
+                    SELECT
+                    FROM unnest(\(unsent.map(\.id)), \(unsent.map(\.claim))) AS unsent (job_id, claim)
+                    WHERE unsent.job_id = q.job_id AND unsent.claim = q.claim
+                )
+                """
+            let found: Query = """
+                FROM queue q
+                -- What was claimed just now may be on its way here.
+                WHERE q.node_id = \(node) AND q.claimed_at < now() - interval '2 seconds'
+                    AND q.job_id <> ALL (\(Array(held)))
+                ORDER BY q.tenant_id, q.job_id
+                FOR UPDATE OF q
+                """
+            // Their node lives.
+            guard !client.isSharded else {
+                return try await rescueOnShards(
+                    "-- queue.lock\nSELECT q.tenant_id, q.job_id \(found)", crashes: "q.crashes", isOver: isOver
+                ).count
+            }
+            return try await client.query(
                 """
                 -- queue.reconcile
                 WITH lost AS MATERIALIZED (
-                    -- Their node lives.
-                    SELECT \(Query.lostColumns), q.crashes,
-                        q.cancelling OR q.begun AND NOT EXISTS (
-                            SELECT
-                            FROM unnest(\(unsent.map(\.id)), \(unsent.map(\.claim))) AS unsent (job_id, claim)
-                            WHERE unsent.job_id = q.job_id AND unsent.claim = q.claim
-                        ) AS is_over
-                    FROM queue q
-                    -- What was claimed just now may be on its way here.
-                    WHERE q.node_id = \(node) AND q.claimed_at < now() - interval '2 seconds'
-                        AND q.job_id <> ALL (\(Array(held)))
-                    ORDER BY q.tenant_id, q.job_id
-                    FOR UPDATE OF q
-                ), \(Query.rescuing(at: node))
+                    SELECT \(Query.lostColumns(false)), q.crashes, \(isOver) AS is_over
+                    \(found)
+                ), \(Query.rescuing(at: node, isSharded: false))
                 SELECT job_id FROM lost
                 """
+            ).count
+        }
+    }
+
+    /// The same where jobs and results are on other servers than the queue: locks the rows, asks what there is of them
+    /// there, and goes on with the answers.
+    ///
+    /// - Parameters:
+    ///   - locking: Finds and locks the rows.
+    ///   - crashes: How often each was lost then.
+    ///   - isOver: Whether it ends.
+    /// - Returns: The job of each row, and whether it ends.
+    private func rescueOnShards(_ locking: Query, crashes: Query, isOver: Query) async throws -> Rows {
+        try await client.transaction { [node] connection in
+            let found = try await connection.query(locking)
+            let tenants = try found.map { try $0.decode(Tenant.ID.self, at: 0) }
+            let ids = try found.map { try $0.decode(Job.ID.self, at: 1) }
+            guard !ids.isEmpty else { return found }
+            let those: Query = "tenant_id = ANY (\(Array(Set(tenants))))"
+            let final = Set(
+                try await connection.query(
+                    "-- results.known\nSELECT job_id FROM results WHERE \(those) AND job_id = ANY (\(ids))"
+                ).map { try $0.decode(Job.ID.self, at: 0) })
+            let timeouts = try await connection.query(
+                """
+                -- jobs.timeouts
+                SELECT id, spec #>> '{configuration,timeouts,timeoutIntervalForResource}'
+                FROM jobs
+                WHERE \(those) AND id = ANY (\(ids))
+                """
+            ).map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(String?.self, at: 1)) }
+            let seconds = Dictionary(timeouts, uniquingKeysWith: { first, _ in first })
+            let rows = try await connection.query(
+                """
+                -- queue.rescue
+                WITH known AS MATERIALIZED (
+                    SELECT *
+                    FROM unnest(
+                        \(tenants), \(ids), \(ids.map { final.contains($0) }), \(ids.map { seconds[$0] ?? nil })
+                    ) AS known (tenant_id, job_id, has_result, seconds)
+                ), lost AS MATERIALIZED (
+                    SELECT \(Query.lostColumns(true)), \(crashes) AS crashes, \(isOver) AS is_over
+                    FROM known
+                    JOIN queue q ON q.tenant_id = known.tenant_id AND q.job_id = known.job_id
+                ), \(Query.rescuing(at: node, isSharded: true))
+                SELECT l.job_id, l.is_over, l.tenant_id, l.claim, l.node_id, l.claimed_at,
+                    NOT l.has_result AND (l.is_over OR l.waits_at IS NULL), e.*
+                FROM lost l
+                LEFT JOIN (SELECT true\(Query.endedColumns(true)) FROM ended) AS e
+                    ON e.tenant_id = l.tenant_id AND e.job_id = l.job_id
+                """
             )
-            return rows.count
+            let lost = try rows.filter { try $0.decode(Bool.self, at: 6) }
+            if !lost.isEmpty {
+                try await connection.query(
+                    """
+                    -- attempts.lost
+                    INSERT INTO attempts (
+                        tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name
+                    )
+                    SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
+                    FROM unnest(
+                        \(try lost.map { try $0.decode(Tenant.ID.self, at: 2) }),
+                        \(try lost.map { try $0.decode(Job.ID.self, at: 0) }),
+                        \(try lost.map { try $0.decode(Int32.self, at: 3) }),
+                        \(try lost.map { try $0.decode(Node.ID.self, at: 4) }),
+                        \(try lost.map { try $0.decode(Timestamp.self, at: 5) })
+                    ) AS input (tenant_id, job_id, claim, node_id, claimed_at)
+                    """
+                )
+            }
+            try await connection.storeEnds(rows, at: 8)
+            return rows
         }
     }
 }
@@ -143,12 +232,17 @@ extension Query {
         "dead AS (SELECT \(lost) AS id WHERE NOT EXISTS (SELECT FROM nodes WHERE id = \(lost)))"
     }
 
-    fileprivate static var lostColumns: Query {
-        """
-        q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.flow, q.cancelling,
-            q.begun, CASE WHEN \(waitsAtPosition) THEN q.question_id END AS waits_at,
-            EXISTS (SELECT FROM results r WHERE r.tenant_id = q.tenant_id AND r.job_id = q.job_id) AS has_result
-        """
+    /// - Parameter isSharded: Whether a row `known` tells what is on other servers.
+    fileprivate static func lostColumns(_ isSharded: Bool) -> Query {
+        let more: Query =
+            isSharded
+            ? "known.has_result, known.seconds"
+            : "EXISTS (SELECT FROM results r WHERE r.tenant_id = q.tenant_id AND r.job_id = q.job_id) AS has_result"
+        return """
+            q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.flow, q.cancelling,
+                q.begun, CASE WHEN \(waitsAtPosition) THEN q.question_id END AS waits_at,
+                \(more)
+            """
     }
 
     /// How many of the losses of a job count against it, this one included.
@@ -168,21 +262,32 @@ extension Query {
     /// its session.
     ///
     /// It is null where neither has it, or not as a number: no row may keep a node from rescuing the others.
-    fileprivate static var timeoutIntervalForResource: Query {
-        """
-        (
-            SELECT interval '1 second' * CASE WHEN seconds ~ '^\\d{1,9}(\\.\\d{1,9})?$' THEN seconds::double precision END
-            FROM jobs j
-            LEFT JOIN sessions s ON s.tenant_id = j.tenant_id AND s.id = lost.session_id
-            CROSS JOIN LATERAL (
-                SELECT coalesce(
-                    j.spec #>> '{configuration,timeouts,timeoutIntervalForResource}',
-                    s.spec #>> '{configuration,timeouts,timeoutIntervalForResource}'
-                )
-            ) AS said (seconds)
-            WHERE j.tenant_id = lost.tenant_id AND j.id = lost.job_id
-        )
-        """
+    private static func timeoutIntervalForResource(_ isSharded: Bool) -> Query {
+        let job: Query =
+            isSharded
+            ? """
+            (
+                SELECT lost.tenant_id, lost.job_id AS id,
+                    json_build_object(
+                        'configuration',
+                        json_build_object('timeouts', json_build_object('timeoutIntervalForResource', lost.seconds))
+                    ) AS spec
+            )
+            """ : "jobs"
+        return """
+            (
+                SELECT interval '1 second' * CASE WHEN seconds ~ '^\\d{1,9}(\\.\\d{1,9})?$' THEN seconds::double precision END
+                FROM \(job) j
+                LEFT JOIN sessions s ON s.tenant_id = j.tenant_id AND s.id = lost.session_id
+                CROSS JOIN LATERAL (
+                    SELECT coalesce(
+                        j.spec #>> '{configuration,timeouts,timeoutIntervalForResource}',
+                        s.spec #>> '{configuration,timeouts,timeoutIntervalForResource}'
+                    )
+                ) AS said (seconds)
+                WHERE j.tenant_id = lost.tenant_id AND j.id = lost.job_id
+            )
+            """
     }
 
     /// Puts jobs that were lost with their node, or by it, back into the queue, or ends them.
@@ -190,64 +295,72 @@ extension Query {
     /// A job goes back to the queue, for any node to claim again, unless a request that must not be repeated may have
     /// left, it was being cancelled, or it takes down one node after the other: then it ends here (REL-5, REL-6). One
     /// that waits at a stored position is parked there. Goes behind a `WITH` part named `lost`.
-    fileprivate static func rescuing(at node: Node.ID) -> Query {
-        """
-        waiting AS (
-            UPDATE queue q
-            SET \(leaving), crashes = lost.crashes,
-                -- A position has the time that is left.
-                expires_at = CASE
-                    WHEN q.resumes_at IS NULL
-                        THEN least(q.expires_at, lost.claimed_at + \(timeoutIntervalForResource))
-                    ELSE q.expires_at
-                END
-            FROM lost
-            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
-            RETURNING q.job_id
-        ), superseded AS (
-            -- Whoever asked is gone; the next attempt asks anew. Those of jobs that end go with them.
-            UPDATE questions a
-            SET state = 'closed', reason = \(StoredQuestion.Reason.superseded), ended_at = now()
-            FROM lost
-            WHERE a.tenant_id = lost.tenant_id AND a.job_id = lost.job_id AND a.state = 'open'
-                AND (NOT lost.is_over AND a.id IS DISTINCT FROM lost.waits_at OR lost.has_result)
-        ), asking AS (
-            -- Nobody knows how far the lost node came with it; it is asked under the same id.
-            UPDATE questions a
-            SET ask_at = now()
-            FROM lost
-            WHERE a.tenant_id = lost.tenant_id AND a.id = lost.waits_at AND a.endpoint_id IS NOT NULL
-                AND NOT lost.is_over AND NOT lost.has_result
-        ), final AS (
-            -- What has its result is final, whatever left it here.
-            DELETE FROM queue q
-            USING lost
-            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.has_result
-        ), ended AS (
-            DELETE FROM queue q
-            USING lost
-            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.is_over AND NOT lost.has_result
-            RETURNING lost.tenant_id, lost.job_id, lost.endpoint_id, lost.session_id,
-                CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'failed' END AS state,
-                lost.claimed_at AS started_at,
-                CASE
-                    WHEN lost.cancelling THEN 'cancelled'
-                    WHEN lost.begun THEN 'networkConnectionLost'
-                    ELSE \(LoadError.Code.workerCrashed.name)
-                END AS error_name,
-                CASE
-                    WHEN lost.cancelling THEN \(RawJSON.cancelled)
-                    WHEN lost.begun THEN \(RawJSON.nodeLost)
-                    ELSE \(RawJSON.workerCrashed)
-                END AS error,
-                uuidv7() AS delivery_id, lost.flow
-        ), attempt AS (
-            INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
-            SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
-            FROM lost
-            WHERE NOT has_result AND (is_over OR waits_at IS NULL)
-        ), \(Query.ending(at: node))
-        """
+    ///
+    /// With tables on several servers, what the statement does not reach is stored by whoever runs it.
+    fileprivate static func rescuing(at node: Node.ID, isSharded: Bool) -> Query {
+        let attempt: Query =
+            isSharded
+            ? ""
+            : """
+            , attempt AS (
+                INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
+                SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
+                FROM lost
+                WHERE NOT has_result AND (is_over OR waits_at IS NULL)
+            )
+            """
+        return """
+            waiting AS (
+                UPDATE queue q
+                SET \(leaving), crashes = lost.crashes,
+                    -- A position has the time that is left.
+                    expires_at = CASE
+                        WHEN q.resumes_at IS NULL
+                            THEN least(q.expires_at, lost.claimed_at + \(timeoutIntervalForResource(isSharded)))
+                        ELSE q.expires_at
+                    END
+                FROM lost
+                WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
+                RETURNING q.job_id
+            ), superseded AS (
+                -- Whoever asked is gone; the next attempt asks anew. Those of jobs that end go with them.
+                UPDATE questions a
+                SET state = 'closed', reason = \(StoredQuestion.Reason.superseded), ended_at = now()
+                FROM lost
+                WHERE a.tenant_id = lost.tenant_id AND a.job_id = lost.job_id AND a.state = 'open'
+                    AND (NOT lost.is_over AND a.id IS DISTINCT FROM lost.waits_at OR lost.has_result)
+            ), asking AS (
+                -- Nobody knows how far the lost node came with it; it is asked under the same id.
+                UPDATE questions a
+                SET ask_at = now()
+                FROM lost
+                WHERE a.tenant_id = lost.tenant_id AND a.id = lost.waits_at AND a.endpoint_id IS NOT NULL
+                    AND NOT lost.is_over AND NOT lost.has_result
+            ), final AS (
+                -- What has its result is final, whatever left it here.
+                DELETE FROM queue q
+                USING lost
+                WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.has_result
+            ), ended AS (
+                DELETE FROM queue q
+                USING lost
+                WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.is_over AND NOT lost.has_result
+                RETURNING lost.tenant_id, lost.job_id, lost.endpoint_id, lost.session_id,
+                    CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'failed' END AS state,
+                    lost.claimed_at AS started_at,
+                    CASE
+                        WHEN lost.cancelling THEN 'cancelled'
+                        WHEN lost.begun THEN 'networkConnectionLost'
+                        ELSE \(LoadError.Code.workerCrashed.name)
+                    END AS error_name,
+                    CASE
+                        WHEN lost.cancelling THEN \(RawJSON.cancelled)
+                        WHEN lost.begun THEN \(RawJSON.nodeLost)
+                        ELSE \(RawJSON.workerCrashed)
+                    END AS error,
+                    uuidv7() AS delivery_id, lost.flow
+            )\(attempt), \(Query.ending(at: node, isSharded: isSharded))
+            """
     }
 }
 

@@ -31,24 +31,30 @@ extension PostgresWorkQueue {
 
     /// Stores the callbacks of jobs that were given up where no node ran them.
     func storeOwedCallbacks() async throws {
+        let join: Query =
+            client.isSharded
+            ? "LEFT JOIN (SELECT NULL::json AS spec, NULL::bytea AS sealed_secrets) AS j ON false"
+            : "LEFT JOIN jobs j ON j.tenant_id = o.tenant_id AND j.id = o.job_id"
         let rows = try await client.query(
             """
             -- callbacks.owed
             SELECT o.tenant_id, o.job_id, j.spec, j.sealed_secrets, o.error_name
             FROM owed_callbacks o
-            LEFT JOIN jobs j ON j.tenant_id = o.tenant_id AND j.id = o.job_id
+            \(join)
             LIMIT \(Self.owedLimit)
             """
         )
         guard !rows.isEmpty else { return }
+        let specs = try await specs(of: rows.map { (tenant: try $0.decode(at: 0), id: try $0.decode(at: 1)) })
         var (sources, callbacks) = ([(tenant: Tenant.ID, id: Job.ID)](), [Callback]())
         for row in rows {
             let (tenant, id) = (try row.decode(Tenant.ID.self, at: 0), try row.decode(Job.ID.self, at: 1))
             sources.append((tenant, id))
             // Of a job that is gone, or cannot be read, there is nothing to tell.
-            let stored = try row.decode(RawJSON?.self, at: 2)
+            let known = specs[id]
+            let stored = try known?.spec ?? row.decode(RawJSON?.self, at: 2)
             guard var spec = stored.flatMap({ try? JobSpec(stored: JSONParser.parse($0.bytes)) }) else { continue }
-            if let secrets = try row.decode([UInt8]?.self, at: 3) {
+            if let secrets = try known?.secrets ?? row.decode([UInt8]?.self, at: 3) {
                 do { try await spec.open(secrets, of: id, tenant: tenant, keys: keys) } catch { continue }
             }
             let report = AttemptReport(of: id, tenant, spec, lostBy: try row.decode(at: 4))
@@ -56,18 +62,25 @@ extension PostgresWorkQueue {
             let jobs = report.callbacks([.failure], isEnd: false)
             callbacks += try await self.callbacks(jobs, of: ClaimKey(id: id, claim: 0))
         }
-        try await client.query(
-            """
+        let statement: Query = """
             -- callbacks.store
             WITH owed AS (
                 DELETE FROM owed_callbacks o
                 USING unnest(\(sources.map(\.tenant)), \(sources.map(\.id))) AS asked (tenant_id, job_id)
                 WHERE o.tenant_id = asked.tenant_id AND o.job_id = asked.job_id
                 RETURNING o.tenant_id, o.job_id, 0 AS claim, false AS in_flow
-            )\(Query.enqueuing(callbacks, of: "owed"))
-            SELECT FROM owed
+            )\(Query.enqueuing(callbacks, of: "owed", isSharded: client.isSharded))
+            SELECT tenant_id, job_id FROM owed
             """
-        )
+        guard client.isSharded else {
+            try await client.query(statement)
+            return
+        }
+        try await client.transaction { [callbacks] connection in
+            let owed = Set(try await connection.query(statement).map { try $0.decode(Job.ID.self, at: 1) })
+            let stored = callbacks.filter { owed.contains($0.source.id) }.map(\.submission)
+            if !stored.isEmpty { try await connection.query(Enqueuing.storing(stored)) }
+        }
     }
 }
 
@@ -76,8 +89,22 @@ extension Query {
     /// `claim` and `in_flow`; nothing where there are none, so that other statements stay as short as they are.
     ///
     /// A callback with a flow is in the slot that its source had there.
-    static func enqueuing(_ callbacks: [PostgresWorkQueue.Callback], of source: Query) -> Query {
+    static func enqueuing(
+        _ callbacks: [PostgresWorkQueue.Callback], of source: Query, isSharded: Bool
+    ) -> Query {
         guard !callbacks.isEmpty else { return "" }
+        let host = Enqueuing.hostColumn(isSharded: isSharded)
+        // On other servers, ``Enqueuing/storing(_:)`` stores those whose source was held.
+        let jobs: Query =
+            isSharded
+            ? ""
+            : """
+            , callback_job AS (
+                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
+                SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
+                FROM callback
+            )
+            """
         let submissions = callbacks.map(\.submission)
         return """
             , callback AS MATERIALIZED (
@@ -89,13 +116,9 @@ extension Query {
                     ]))
                 JOIN \(source) s
                     ON s.tenant_id = input.tenant_id AND s.job_id = input.source_id AND s.claim = input.claim
-            ), callback_job AS (
-                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
-                SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
-                FROM callback
-            ), callback_queued AS (
-                INSERT INTO queue (tenant_id, job_id, rank, flow, in_flow)
-                SELECT tenant_id, id, rank, flow, in_flow
+            )\(jobs), callback_queued AS (
+                INSERT INTO queue (tenant_id, job_id, rank, flow, in_flow\(host))
+                SELECT tenant_id, id, rank, flow, in_flow\(host)
                 FROM callback
             )
             """

@@ -7,10 +7,11 @@ extension PostgresWorkQueue {
         return try await StoreError.wrap {
             var jobs: [ClaimedJob] = []
             var gated: Set<Limiter.Address> = []
-            var scan = scan.begin(without: known.pausedTenants, room: room)
+            var scan = scan.begin(without: known.pausedTenants.union(awaySpecs.tenants()), room: room)
             repeat {
                 let rows = try await claim(scan.next(limit - jobs.count))
-                let (readable, unreadable) = try await read(rows)
+                let specs = try await specs(ofClaimed: rows)
+                let (readable, unreadable) = try await read(rows, specs)
                 jobs += readable
                 try await end(unreadable)
                 for row in rows { if let limiter = try Limiter.Address(gateOf: row) { gated.insert(limiter) } }
@@ -29,6 +30,7 @@ extension PostgresWorkQueue {
     /// When none is known, the first that is found has the whole claim.
     private func claim(_ step: ClaimScan.Step) async throws -> Rows {
         let tenants = WaitingTenants(in: step.gaps, without: step.cursor)
+        let isSharded = client.isSharded
         return try await genericPlan.query(
             """
             -- queue.claim
@@ -69,7 +71,7 @@ extension PostgresWorkQueue {
                 ) AS next
             ), looked AS MATERIALIZED (
                 SELECT clock_timestamp() - statement_timestamp() AS duration FROM (SELECT count(*) FROM due) AS counted
-            ), \(known.exist ? Query.claimingUnlessGated(at: node) : Query.claiming(at: node))
+            ), \(known.exist ? Query.claimingUnlessGated(at: node, isSharded) : Query.claiming(at: node))
             SELECT \(Query.claimedColumns(
                 weight: "(SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id)", waiting: "other.tenant_ids")),
                 other.duration
@@ -79,7 +81,7 @@ extension PostgresWorkQueue {
                 -- Each by its key: left to choose, the planner reads all jobs of the tenant for every one of them.
                 CROSS JOIN LATERAL (
                     SELECT j.spec, j.sealed_secrets
-                    FROM jobs j
+                    FROM \(Query.specsOfClaimed(isSharded)) j
                     WHERE j.tenant_id = c.tenant_id AND j.id = c.job_id
                     OFFSET 0
                 ) AS j
@@ -118,6 +120,12 @@ extension Query {
         """
     }
 
+    /// Where a claim finds the specs of its jobs `c`: nowhere, when a look of its own reads them.
+    fileprivate static func specsOfClaimed(_ isSharded: Bool) -> Query {
+        isSharded
+            ? "(SELECT c.tenant_id, c.job_id AS id, NULL::json AS spec, NULL::bytea AS sealed_secrets)" : "jobs"
+    }
+
     /// The limiter of a kind, quoted, that a due job is in.
     fileprivate static func limiter(_ kind: Query, _ key: Query) -> Query {
         """
@@ -144,41 +152,48 @@ extension Query {
     }
 
     /// Claims due jobs, except those that a limiter has to let through: they go to its gate.
-    static func claimingUnlessGated(at node: Node.ID) -> Query {
-        """
-        judged AS MATERIALIZED (
-            SELECT due.tenant_id, due.job_id, j.host,
-                CASE
-                    WHEN flow.paused OR flow.is_limited AND NOT due.in_flow THEN 'flow'
-                    WHEN host.paused OR host.circuit_open_until > now()
-                        OR (host.is_limited OR host.circuit_open_until IS NOT NULL OR host.crowd IS NOT NULL)
-                            AND NOT due.in_host THEN 'host'
-                END AS gate
-            FROM due
-            CROSS JOIN LATERAL (
-                SELECT coalesce(due.host, j.host) AS host
-                FROM jobs j
-                WHERE j.tenant_id = due.tenant_id AND j.id = due.job_id
-                OFFSET 0
-            ) AS j
-            LEFT JOIN LATERAL (\(limiter("'flow'", "due.flow"))) AS flow ON true
-            LEFT JOIN LATERAL (\(limiter("'host'", "j.host"))) AS host ON true
-        ), claimed AS (
-            UPDATE queue q
-            SET node_id = CASE WHEN judged.gate IS NULL THEN \(node) END,
-                claim = CASE WHEN judged.gate IS NULL THEN q.claim + 1 ELSE q.claim END,
-                claimed_at = CASE WHEN judged.gate IS NULL THEN now() END,
-                gate = judged.gate,
-                host = CASE WHEN judged.gate = 'host' THEN judged.host ELSE q.host END,
-                in_flow = q.in_flow AND judged.gate IS DISTINCT FROM 'flow',
-                in_host = q.in_host AND judged.gate IS DISTINCT FROM 'host'
-            FROM judged
-            WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
-                AND q.tenant_id = judged.tenant_id AND q.job_id = judged.job_id
-            RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
-                q.flow, q.host, q.in_host, q.resumes_at, q.endpoint_id
-        )
-        """
+    static func claimingUnlessGated(at node: Node.ID, _ isSharded: Bool) -> Query {
+        // Over several servers every row of the queue has its host.
+        let host: Query =
+            isSharded
+            ? "SELECT due.host"
+            : """
+            SELECT coalesce(due.host, j.host) AS host
+            FROM jobs j
+            WHERE j.tenant_id = due.tenant_id AND j.id = due.job_id
+            OFFSET 0
+            """
+        return """
+            judged AS MATERIALIZED (
+                SELECT due.tenant_id, due.job_id, j.host,
+                    CASE
+                        WHEN flow.paused OR flow.is_limited AND NOT due.in_flow THEN 'flow'
+                        WHEN host.paused OR host.circuit_open_until > now()
+                            OR (host.is_limited OR host.circuit_open_until IS NOT NULL OR host.crowd IS NOT NULL)
+                                AND NOT due.in_host THEN 'host'
+                    END AS gate
+                FROM due
+                CROSS JOIN LATERAL (
+                    \(host)
+                ) AS j
+                LEFT JOIN LATERAL (\(limiter("'flow'", "due.flow"))) AS flow ON true
+                LEFT JOIN LATERAL (\(limiter("'host'", "j.host"))) AS host ON true
+            ), claimed AS (
+                UPDATE queue q
+                SET node_id = CASE WHEN judged.gate IS NULL THEN \(node) END,
+                    claim = CASE WHEN judged.gate IS NULL THEN q.claim + 1 ELSE q.claim END,
+                    claimed_at = CASE WHEN judged.gate IS NULL THEN now() END,
+                    gate = judged.gate,
+                    host = CASE WHEN judged.gate = 'host' THEN judged.host ELSE q.host END,
+                    in_flow = q.in_flow AND judged.gate IS DISTINCT FROM 'flow',
+                    in_host = q.in_host AND judged.gate IS DISTINCT FROM 'host'
+                FROM judged
+                WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
+                    AND q.tenant_id = judged.tenant_id AND q.job_id = judged.job_id
+                RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
+                    q.flow, q.host, q.in_host, q.resumes_at, q.endpoint_id
+            )
+            """
     }
 }
 

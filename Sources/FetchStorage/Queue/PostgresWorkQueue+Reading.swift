@@ -14,13 +14,21 @@ extension PostgresWorkQueue {
         let error: (code: LoadError.Code, message: String)
     }
 
+    /// - Parameter others: The specs that are not in the rows.
     /// - Throws: When the database cannot give the data that are needed to read a job.
-    func read(_ rows: Rows) async throws -> ([ClaimedJob], [UnreadableJob]) {
+    func read(
+        _ rows: Rows, _ others: [Job.ID: StoredSpec]
+    ) async throws -> ([ClaimedJob], [UnreadableJob]) {
         var jobs: [ClaimedJob] = []
         var unreadable: [UnreadableJob] = []
-        for row in rows where try row.decode(Job.ID?.self, at: 0) != nil && Limiter.Address(gateOf: row) == nil {
+        for row in rows where try Limiter.Address(gateOf: row) == nil {
+            guard let id = try row.decode(Job.ID?.self, at: 0) else { continue }
+            guard
+                let stored = try others[id]
+                    ?? row.decode(RawJSON?.self, at: 2).map({ StoredSpec(spec: $0, secrets: try row.decode(at: 8)) })
+            else { continue }
             do {
-                jobs.append(try await ClaimedJob(row: row, keys: keys, specs: specs))
+                jobs.append(try await ClaimedJob(row: row, stored, keys: keys, specs: specs))
             } catch let error as PostgresError {
                 throw error
             } catch let error as StoreError where error.code == .unavailable {
@@ -38,7 +46,7 @@ extension PostgresWorkQueue {
     /// Ends jobs that no node can run: a claim that failed on them would be repeated without end (R3).
     func end(_ jobs: [UnreadableJob]) async throws {
         guard !jobs.isEmpty else { return }
-        let rows = try await client.query(
+        let rows = try await client.end(
             """
             -- queue.endUnreadable
             WITH ended AS (
@@ -54,10 +62,9 @@ extension PostgresWorkQueue {
                     AND q.node_id = \(node)
                 RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at, input.error_name,
                     input.error, q.endpoint_id, q.session_id, uuidv7() AS delivery_id, q.flow
-            ), \(Query.ending(at: node))
-            SELECT job_id FROM ended
-            """
-        )
+            ), \(Query.ending(at: node, isSharded: client.isSharded))
+            SELECT job_id\(Query.endedColumns(client.isSharded)) FROM ended
+            """, at: 1, isSharded: client.isSharded)
         waiters.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
     }
 }
@@ -79,12 +86,11 @@ extension JobSpec {
 }
 
 extension ClaimedJob {
-    fileprivate convenience init(row: Row, keys: TenantKeys, specs: StoredSpecs) async throws {
+    fileprivate convenience init(row: Row, _ stored: StoredSpec, keys: TenantKeys, specs: StoredSpecs) async throws {
         let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
-        let stored = try row.decode(RawJSON.self, at: 2)
         // The API has checked it by the same reader; a job that came by SQL is checked here.
-        var spec = try specs.take(id, stored) ?? JobSpec(stored: try JSONParser.parse(stored.bytes))
-        if let secrets = try row.decode([UInt8]?.self, at: 8) {
+        var spec = try specs.take(id, stored.spec) ?? JobSpec(stored: try JSONParser.parse(stored.spec.bytes))
+        if let secrets = stored.secrets {
             try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
         }
         try spec.requireSecrets()

@@ -16,8 +16,22 @@ extension PostgresWorkQueue {
     /// A job that is no longer held under the claim of its attempt is left alone, and one that is being cancelled too.
     static func retry(_ retries: [Retry], client: Client, node: Node.ID) async throws -> [Bool] {
         let ordered = retries.sorted { $0.job.comes(before: $1.job) }
-        let rows = try await client.query(
+        let callbacks = ordered.flatMap(\.callbacks)
+        let attempt: Query =
+            client.isSharded
+            ? ""
+            : """
+            , attempt AS (
+                INSERT INTO attempts (
+                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
+                    decisions, next_at
+                )
+                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
+                    decisions, run_at
+                FROM waiting
+            )
             """
+        let statement: Query = """
             -- queue.retry
             WITH input AS MATERIALIZED (
                 SELECT *
@@ -51,20 +65,55 @@ extension PostgresWorkQueue {
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node) AND NOT q.cancelling
                 RETURNING q.run_at, q.in_flow, input.*
-            ), attempt AS (
-                INSERT INTO attempts (
-                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
-                    decisions, next_at
-                )
-                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
-                    decisions, run_at
-                FROM waiting
-            )\(Query.enqueuing(ordered.flatMap(\.callbacks), of: "waiting"))
-            SELECT job_id, claim FROM waiting
+            )\(attempt)\(Query.enqueuing(callbacks, of: "waiting", isSharded: client.isSharded))
+            SELECT job_id, claim, run_at FROM waiting
             """
-        )
+        let rows =
+            if client.isSharded {
+                try await client.transaction { connection in
+                    let rows = try await connection.query(statement)
+                    try await store(ordered, waiting: rows, on: connection, node: node)
+                    return rows
+                }
+            } else { try await client.query(statement) }
         let waiting = Set(try rows.map(ClaimKey.init))
         return retries.map { waiting.contains($0.job.key) }
+    }
+
+    /// Stores attempts on other servers than the queue, where it has put their jobs back.
+    ///
+    /// - Parameter rows: The claims that it has taken back, with the times of the next attempts.
+    private static func store(
+        _ retries: [Retry], waiting rows: Rows, on connection: Connection, node: Node.ID
+    ) async throws {
+        let times = Dictionary(
+            uniqueKeysWithValues: try rows.map { (try ClaimKey($0), try $0.decode(Timestamp.self, at: 2)) })
+        let stored = retries.filter { times[$0.job.key] != nil }
+        guard !stored.isEmpty else { return }
+        try await connection.query(
+            """
+            -- attempts.retry
+            INSERT INTO attempts (
+                tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
+                decisions, next_at
+            )
+            SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
+                decisions, next_at
+            FROM unnest(
+                \(stored.map(\.job.tenant)), \(stored.map(\.job.id)), \(stored.map(\.job.claim)),
+                \(stored.map(\.outcome.startedAt)), \(stored.map(\.outcome.finishedAt)),
+                \(stored.map(\.outcome.state)), \(stored.map(\.outcome.errorName)),
+                \(stored.map { $0.outcome.status.map { Int16(clamping: $0) } }),
+                \(stored.map(\.outcome.metrics)), \(stored.map(\.outcome.decisions)),
+                \(stored.map { times[$0.job.key] })
+            ) AS input (
+                tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, metrics, decisions,
+                next_at
+            )
+            """
+        )
+        let callbacks = stored.flatMap(\.callbacks).map(\.submission)
+        if !callbacks.isEmpty { try await connection.query(Enqueuing.storing(callbacks)) }
     }
 
     /// How many jobs one statement promotes, or ends.
@@ -139,7 +188,7 @@ extension PostgresWorkQueue {
 
     /// - Parameter jobs: Nil for all.
     private func expire(_ jobs: [Job.ID]?) async throws -> Int {
-        let rows = try await client.query(
+        let rows = try await client.end(
             """
             -- queue.expire
             WITH overdue AS MATERIALIZED (
@@ -156,10 +205,9 @@ extension PostgresWorkQueue {
                 RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at,
                     'timedOut' AS error_name, \(RawJSON.expired) AS error, q.endpoint_id, q.session_id,
                     uuidv7() AS delivery_id, q.flow
-            ), \(Query.ending(at: node))
-            SELECT job_id FROM ended
-            """
-        )
+            ), \(Query.ending(at: node, isSharded: client.isSharded))
+            SELECT job_id\(Query.endedColumns(client.isSharded)) FROM ended
+            """, at: 1, isSharded: client.isSharded)
         waiters.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         return rows.count
     }

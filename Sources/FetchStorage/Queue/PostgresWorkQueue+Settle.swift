@@ -11,6 +11,7 @@ extension PostgresWorkQueue {
         _ settlements: [Settlement], client: Client, node: Node.ID
     ) async throws -> [ClaimKey: Bool] {
         let settlements = settlements.sorted { $0.job.comes(before: $1.job) }
+        if client.isSharded { return try await settleOnShards(settlements, client: client, node: node) }
         let rows = try await client.query(
             """
             -- queue.settle
@@ -83,11 +84,129 @@ extension PostgresWorkQueue {
                         AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
                     OFFSET 0
                 ) AS e
-            )\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled"))
+            )\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
             SELECT job_id, claim, is_changed FROM settled
             """
         )
         return Dictionary(uniqueKeysWithValues: try rows.map { (try ClaimKey($0), try $0.decode(at: 2)) })
+    }
+
+    /// The same where results and attempts are on other servers than the queue: in one transaction, first whose claims are
+    /// still held, then what came of them.
+    private static func settleOnShards(
+        _ settlements: [Settlement], client: Client, node: Node.ID
+    ) async throws -> [ClaimKey: Bool] {
+        let callbacks = settlements.flatMap(\.callbacks)
+        return try await client.transaction { connection in
+            let rows = try await connection.query(
+                """
+                -- queue.settle
+                WITH input AS MATERIALIZED (
+                    SELECT *
+                    FROM unnest(
+                        \(settlements.column { $0.job.tenant }),
+                        \(settlements.column { $0.job.id }),
+                        \(settlements.column { $0.job.claim }),
+                        \(settlements.column { $0.outcome.state.rawValue }),
+                        \(settlements.column { $0.body?.bytes }),
+                        \(settlements.column { $0.outcome.file == nil ? $0.body?.bytes : nil }),
+                        \(settlements.column { $0.job.mayHaveEvents ? WebhookDelivery.ID() : nil }),
+                        \(settlements.column { $0.job.spec.webhook?.events?.contains(.jobFinished) })
+                    ) AS input (tenant_id, job_id, claim, state, body_bytes, kept_bytes, delivery_id, tells_end)
+                ), settled AS MATERIALIZED (
+                    SELECT held.*, input.*
+                    FROM input
+                    \(Query.held(at: node))
+                ), gone AS (
+                    DELETE FROM queue q
+                    WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM settled))
+                    RETURNING q.tenant_id, q.job_id
+                ), moved AS (
+                    DELETE FROM queue q
+                    WHERE \(Query.hasMoved(from: "settled", past: "gone"))
+                ), \(Query.counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
+                \(Query.keeping("settled", at: node, bytes: "kept_bytes")),
+                \(Query.blocking("settled")), delivery AS (
+                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+                    SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
+                    FROM settled s
+                    CROSS JOIN LATERAL (
+                        SELECT e.id
+                        FROM webhook_endpoints e
+                        WHERE e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
+                            AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
+                        OFFSET 0
+                    ) AS e
+                )\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
+                SELECT job_id, claim, is_changed FROM settled
+                """
+            )
+            let settled = Dictionary(
+                uniqueKeysWithValues: try rows.map { (try ClaimKey($0), try $0.decode(Bool.self, at: 2)) })
+            let stored = settlements.filter { settled[$0.job.key] != nil }
+            guard !stored.isEmpty else { return settled }
+            try await connection.query(results(stored))
+            try await connection.query(attempts(stored, node: node))
+            let jobs = stored.flatMap(\.callbacks).map(\.submission)
+            if !jobs.isEmpty { try await connection.query(Enqueuing.storing(jobs)) }
+            return settled
+        }
+    }
+
+    private static func results(_ settlements: [Settlement]) -> Query {
+        """
+        -- results.insert
+        INSERT INTO results (
+            tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
+            challenges, file, body, blob_id, body_bytes, body_digest
+        )
+        SELECT *
+        FROM unnest(
+            \(settlements.column { $0.job.tenant }),
+            \(settlements.column { $0.job.id }),
+            \(settlements.column { $0.outcome.state.rawValue }),
+            \(settlements.column { $0.outcome.startedAt }),
+            \(settlements.column { $0.outcome.finishedAt }),
+            \(settlements.column { $0.outcome.status.map { Int16(clamping: $0) } }),
+            \(settlements.column { $0.outcome.response }),
+            \(settlements.column { $0.outcome.errorName }),
+            \(settlements.column { $0.outcome.error }),
+            \(settlements.column { $0.outcome.redirects }),
+            \(settlements.column { $0.outcome.challenges }),
+            \(settlements.column { $0.outcome.file }),
+            \(settlements.column { $0.outcome.body?.inline }),
+            \(settlements.column { $0.outcome.body?.blob }),
+            \(settlements.column { $0.body?.bytes }),
+            \(settlements.column { $0.body?.digest.bytes })
+        ) AS input (
+            tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
+            challenges, file, body, blob_id, body_bytes, body_digest
+        )
+        """
+    }
+
+    private static func attempts(_ settlements: [Settlement], node: Node.ID) -> Query {
+        """
+        -- attempts.insert
+        INSERT INTO attempts (
+            tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics, decisions
+        )
+        SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics, decisions
+        FROM unnest(
+            \(settlements.column { $0.job.tenant }),
+            \(settlements.column { $0.job.id }),
+            \(settlements.column { $0.job.claim }),
+            \(settlements.column { $0.outcome.startedAt }),
+            \(settlements.column { $0.outcome.finishedAt }),
+            \(settlements.column { $0.outcome.state.rawValue }),
+            \(settlements.column { $0.outcome.errorName }),
+            \(settlements.column { $0.outcome.status.map { Int16(clamping: $0) } }),
+            \(settlements.column { $0.outcome.metrics }),
+            \(settlements.column { $0.outcome.decisions })
+        ) AS input (
+            tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, metrics, decisions
+        )
+        """
     }
 }
 

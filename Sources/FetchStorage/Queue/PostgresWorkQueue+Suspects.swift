@@ -22,6 +22,10 @@ extension PostgresWorkQueue {
 
     package func claimSuspects(_ count: Int) async throws(StoreError) -> [ClaimedJob] {
         try await StoreError.wrap {
+            let jobs: Query =
+                client.isSharded
+                ? "CROSS JOIN (SELECT NULL::json AS spec, NULL::bytea AS sealed_secrets) AS j"
+                : "JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id"
             let rows = try await client.query(
                 """
                 -- queue.claimSuspects
@@ -33,16 +37,16 @@ extension PostgresWorkQueue {
                     ORDER BY q.rank, q.run_at, q.job_id
                     LIMIT \(count)
                     FOR UPDATE SKIP LOCKED
-                ), \(Query.claimingUnlessGated(at: node))
+                ), \(Query.claimingUnlessGated(at: node, client.isSharded))
                 SELECT \(Query.claimedColumns(weight: "NULL::smallint", waiting: "NULL::bigint[]"))
                 FROM claimed c
-                JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
+                \(jobs)
                 LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
                 LEFT JOIN session_stores s ON s.tenant_id = c.tenant_id
                     AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
                 """
             )
-            let (readable, unreadable) = try await read(rows)
+            let (readable, unreadable) = try await read(rows, try await specs(ofClaimed: rows))
             try await end(unreadable)
             return readable
         }

@@ -24,6 +24,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let peers: Peers
     let orphans = OrphanLook()
     let specs: StoredSpecs
+    let awaySpecs = AwaySpecs()
 
     /// An object, for a statement takes it apart field by field.
     final class Settlement: Sendable {
@@ -127,28 +128,32 @@ package struct PostgresWorkQueue: WorkQueue {
         guard !jobs.isEmpty else { return [] }
         let jobs = jobs.sorted { $0.comes(before: $1) }
         return try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- queue.release
-                WITH released AS (
-                    UPDATE queue q
-                    SET \(Query.leaving), cancelling = false, keeps_partial = false
-                    FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
-                        AS held (tenant_id, job_id, claim)
-                    WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
-                        AND q.node_id = \(node) AND NOT q.begun
-                    RETURNING q.tenant_id, q.job_id, q.question_id
-                ), asking AS (
-                    UPDATE questions a
-                    SET ask_at = now()
-                    FROM released r
-                    WHERE a.tenant_id = r.tenant_id AND a.id = r.question_id AND a.endpoint_id IS NOT NULL
-                )
-                SELECT job_id FROM released
-                """
-            )
-            return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+            try await release(jobs.map(\.tenant), jobs.map(\.id), jobs.map(\.claim))
         }
+    }
+
+    /// - Parameters: The jobs, in the order in which rows are locked.
+    func release(_ tenants: [Tenant.ID], _ ids: [Job.ID], _ claims: [Int32]) async throws -> Set<Job.ID> {
+        let rows = try await client.query(
+            """
+            -- queue.release
+            WITH released AS (
+                UPDATE queue q
+                SET \(Query.leaving), cancelling = false, keeps_partial = false
+                FROM unnest(\(tenants), \(ids), \(claims)) AS held (tenant_id, job_id, claim)
+                WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
+                    AND q.node_id = \(node) AND NOT q.begun
+                RETURNING q.tenant_id, q.job_id, q.question_id
+            ), asking AS (
+                UPDATE questions a
+                SET ask_at = now()
+                FROM released r
+                WHERE a.tenant_id = r.tenant_id AND a.id = r.question_id AND a.endpoint_id IS NOT NULL
+            )
+            SELECT job_id FROM released
+            """
+        )
+        return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
     }
 
     private static func begin(_ jobs: [ClaimedJob], client: Client, node: Node.ID) async throws -> [Bool] {

@@ -15,6 +15,10 @@ extension Client {
                 """)
     }
 
+    /// The same for statements that read what several servers may share: those do not know the settings of a
+    /// transaction, by which row-level security goes, and there the statement runs in the role of the service.
+    nonisolated func ofJobs(of tenant: Tenant.ID) -> any TransactionRunner { isSharded ? self : of(tenant) }
+
     /// The same, where no tenant means all.
     nonisolated func of(_ tenant: Tenant.ID?) -> any QueryRunner { tenant.map { of($0) } ?? self }
 }

@@ -8,6 +8,10 @@ extension PostgresWebhookStore {
             (id: $0.key, count: Int32(clamping: $0.value.count), limit: Int32(clamping: $0.value.limit))
         }
         let slotsPerEndpoint = Int32(clamping: room.slotsPerEndpoint)
+        let trace: Query =
+            client.isSharded
+            ? "NULL::json"
+            : "(SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id)"
         return try await StoreError.wrap {
             let rows = try await client.transaction { connection in
                 // One node after the other, each in a statement that sees the deliveries that those before it have
@@ -154,7 +158,7 @@ extension PostgresWebhookStore {
                         RETURNING d.*
                     )
                     SELECT \(Self.deliveryColumns), due.is_failing, d.data,
-                        (SELECT j.spec -> 'trace' FROM jobs j WHERE j.tenant_id = d.tenant_id AND j.id = d.job_id), e.*
+                        \(trace), e.*
                     FROM claimed d
                     JOIN due ON due.tenant_id = d.tenant_id AND due.id = d.id
                     LEFT JOIN LATERAL (
@@ -166,8 +170,35 @@ extension PostgresWebhookStore {
                     """
                 )
             }
-            return try deliveries(rows)
+            var deliveries = try deliveries(rows)
+            try await addTraces(to: &deliveries)
+            return deliveries
         }
+    }
+
+    /// Reads the traces of jobs that are on other servers than their deliveries.
+    ///
+    /// A message without its trace is better than none: those of a server that does not answer go on without.
+    private func addTraces(to deliveries: inout [WebhookDelivery]) async throws {
+        let jobs = deliveries.compactMap { if case .job(let id) = $0.subject { id } else { nil } }
+        guard client.isSharded, !jobs.isEmpty else { return }
+        do {
+            let rows = try await client.query(
+                """
+                -- deliveries.traces
+                SELECT j.id, j.spec -> 'trace'
+                FROM jobs j
+                WHERE j.tenant_id = ANY (\(Array(Set(deliveries.map(\.tenant))))) AND j.id = ANY (\(jobs))
+                    AND j.spec -> 'trace' IS NOT NULL
+                """
+            )
+            let traces = try rows.map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(RawJSON.self, at: 1)) }
+            let known = Dictionary(traces, uniquingKeysWith: { first, _ in first })
+            for index in deliveries.indices {
+                guard case .job(let id) = deliveries[index].subject else { continue }
+                deliveries[index].trace = known[id].flatMap { TraceContext(stored: $0) }
+            }
+        } catch let error as PostgresError where error.isOfOneServer {}
     }
 
     private func deliveries(_ rows: Rows) throws -> [WebhookDelivery] {

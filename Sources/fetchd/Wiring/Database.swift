@@ -111,7 +111,8 @@ struct Database: Sendable {
     func waitUntilReady() async throws {
         do {
             try await cluster?.waitUntilReady()
-            try await client.query("SELECT 1")
+            let isSharded = try await Schema.isSharded(in: client)
+            for client in clients { client.isSharded = isSharded }
         } catch {
             throw ExitError(.unavailable, "the database cannot be reached: \(error)")
         }
@@ -124,7 +125,7 @@ struct Database: Sendable {
     /// Applies missing migrations, and returns their names.
     func migrate() async throws -> [String] {
         do {
-            return try await withOwner { try await Migrations(Schema.migrations).apply(on: $0) }
+            return try await withOwner { try await Schema.steps.apply(on: $0) }
         } catch {
             throw ExitError(.unavailable, "the schema cannot be brought up to date: \(error)")
         }
@@ -133,7 +134,7 @@ struct Database: Sendable {
     /// Sees that this program can run over the schema as somebody else has left it.
     func examineSchema() async throws {
         do {
-            try await client.withConnection { try await Migrations(Schema.migrations).examine(on: $0) }
+            try await client.withConnection { try await Schema.steps.examine(on: $0) }
         } catch {
             throw ExitError(.unavailable, "the schema does not fit this program: \(error)")
         }
@@ -142,13 +143,13 @@ struct Database: Sendable {
     /// The names of the steps that the schema lacks.
     func pendingMigrations() async throws -> [String] {
         try await client.withConnection { connection in
-            try await Migrations(Schema.migrations).status(on: connection).filter { $0.appliedAt == nil }.map(\.name)
+            try await Schema.steps.status(on: connection).filter { $0.appliedAt == nil }.map(\.name)
         }
     }
 
     func migrationStatus() async throws -> [String] {
         try await withOwner { connection in
-            try await Migrations(Schema.migrations).status(on: connection).map { "\($0)" }
+            try await Schema.steps.status(on: connection).map { "\($0)" }
         }
     }
 

@@ -22,4 +22,18 @@ import Testing
             #expect(differences == [])
         }
     }
+
+    /// Over one server, which takes what several take.
+    @Test(
+        "the catalogs of blobs keep the promise in the statements for several servers",
+        arguments: BlobCatalogContract.clauses)
+    func sharded(_ clause: Clause<BlobCatalogContract.Subject>) async throws {
+        try await StoreFixture.with { fixture in
+            fixture.database.setSharded()
+            let catalog = PostgresBlobCatalog(client: fixture.database.client)
+            let subject = BlobCatalogContract.Subject(jobs: fixture.jobsSubject, catalog: catalog)
+            let differences = try await clause.differences(in: subject)
+            #expect(differences == [])
+        }
+    }
 }

@@ -22,4 +22,16 @@ import Testing
             #expect(differences == [])
         }
     }
+
+    /// Over one server, which takes what several take.
+    @Test("the groups keep the promise in the statements for several servers", arguments: GroupStoreContract.clauses)
+    func sharded(_ clause: Clause<GroupStoreContract.Subject>) async throws {
+        try await StoreFixture.with { fixture in
+            fixture.database.setSharded()
+            let store = PostgresGroupStore(client: fixture.database.client)
+            let subject = GroupStoreContract.Subject(jobs: fixture.jobsSubject, store: store)
+            let differences = try await clause.differences(in: subject)
+            #expect(differences == [])
+        }
+    }
 }

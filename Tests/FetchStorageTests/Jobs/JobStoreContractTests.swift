@@ -18,4 +18,14 @@ import Testing
             #expect(differences == [])
         }
     }
+
+    /// Over one server, which takes what several take.
+    @Test("the jobs keep the promise in the statements for several servers", arguments: JobStoreContract.clauses)
+    func sharded(_ clause: Clause<JobsSubject>) async throws {
+        try await StoreFixture.with { fixture in
+            fixture.database.setSharded()
+            let differences = try await clause.differences(in: fixture.jobsSubject)
+            #expect(differences == [])
+        }
+    }
 }

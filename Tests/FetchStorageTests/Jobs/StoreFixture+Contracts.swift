@@ -18,7 +18,8 @@ extension StoreFixture {
                     UPDATE queue
                     SET run_at = run_at - \(time), claimed_at = claimed_at - \(time), expires_at = expires_at - \(time)
                     """)
-                try await client.query("UPDATE results SET finished_at = finished_at - \(time)")
+                // All have finished just now; tables on several servers take no more than a value.
+                try await client.query("UPDATE results SET finished_at = \(Timestamp.now.advanced(by: .zero - time))")
             }
         )
     }

@@ -23,4 +23,18 @@ import Testing
             #expect(differences == [])
         }
     }
+
+    /// Over one server, which takes what several take.
+    @Test(
+        "the limiters keep the promise in the statements for several servers", arguments: LimiterStoreContract.clauses)
+    func sharded(_ clause: Clause<LimiterStoreContract.Subject>) async throws {
+        try await StoreFixture.with { fixture in
+            fixture.database.setSharded()
+            let store = PostgresLimiterStore(
+                client: fixture.database.client, known: fixture.limiters[0], intake: nil, announce: {})
+            let subject = LimiterStoreContract.Subject(jobs: fixture.jobsSubject, store: store)
+            let differences = try await clause.differences(in: subject)
+            #expect(differences == [])
+        }
+    }
 }

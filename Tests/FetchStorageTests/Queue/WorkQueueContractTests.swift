@@ -18,4 +18,16 @@ import Testing
             #expect(differences == [])
         }
     }
+
+    /// Over one server, which takes what several take.
+    @Test(
+        "the queues of nodes keep the promise in the statements for several servers",
+        arguments: WorkQueueContract.clauses)
+    func sharded(_ clause: Clause<JobsSubject>) async throws {
+        try await StoreFixture.with { fixture in
+            fixture.database.setSharded()
+            let differences = try await clause.differences(in: fixture.jobsSubject)
+            #expect(differences == [])
+        }
+    }
 }
