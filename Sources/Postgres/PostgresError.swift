@@ -154,13 +154,23 @@ extension PostgresError {
     /// Connection trouble, rollbacks for concurrency's sake, and resources that may come back.
     private static let transientClasses: Set<String> = ["08", "40", "53"]
 
+    private static let lossOfAWorker = [
+        "server closed the connection unexpectedly", "no connection to the server",
+        "could not receive data from server", "could not send data to server", "connection to the remote node",
+    ]
+
     /// The error a result of the server stands for.
     init(_ result: QueryResult) {
         func field(_ code: Int32) -> String? { PQresultErrorField(result.pointer, code).map { String(cString: $0) } }
-        let sqlState = field(Int32(UInt8(ascii: "C")))
+        let message = field(Int32(UInt8(ascii: "M")))
+        var sqlState = field(Int32(UInt8(ascii: "C")))
+        // A coordinator of Citus passes on in the words of libpq, and as an error of its own, that a worker is gone.
+        if sqlState == "XX000", let message, Self.lossOfAWorker.contains(where: message.hasPrefix) {
+            sqlState = "08006"
+        }
         self.init(
             sqlState.map(Code.init(sqlState:)) ?? .connectionLost,
-            field(Int32(UInt8(ascii: "M"))) ?? "The server gave no reason.",
+            message ?? "The server gave no reason.",
             sqlState: sqlState,
             constraint: field(Int32(UInt8(ascii: "n")))
         )

@@ -2,7 +2,9 @@
 
 etcd elects; Patroni keeps three members of PostgreSQL, two of them replicas, one synchronous; haproxy stands before the
 nodes and follows their readiness; pgbouncer stands before the primary, which it reaches through haproxy; moto plays S3
-and checks signatures. A file holds which processes these are, so that one command starts them and another ends them.
+and checks signatures. In place of the members there may be a coordinator of Citus and its workers, each a server of its
+own, where the extension is installed. A file holds which processes these are, so that one command starts them and
+another ends them.
 """
 import base64
 import json
@@ -73,6 +75,32 @@ listen primary
 {members}
 """
 
+SHARDED_HAPROXY = """\
+defaults
+    timeout connect 2s
+    timeout client 60s
+    timeout server 60s
+    retries 0
+listen nodes
+    mode http
+    bind 127.0.0.1:{front}
+    balance roundrobin
+    option httpchk GET /readyz
+    http-check expect status 200
+    default-server check inter 200ms fall 2 rise 1
+{nodes}
+"""
+
+# Of the coordinator and the workers: they commit what several of them have in two phases, and move shards by logical
+# replication.
+SHARDED_SETTINGS = {
+    "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "shared_preload_libraries": "citus",
+    "max_connections": "300", "max_prepared_transactions": "300", "wal_level": "logical", "max_wal_senders": "20",
+    "max_replication_slots": "20", "max_worker_processes": "40", "max_wal_size": "1GB", "jit": "off",
+    "log_min_messages": "error", "citus.shard_count": "16", "citus.node_connection_timeout": "5s",
+    "citus.node_conninfo": "sslmode=disable", "citus.recover_2pc_interval": "2s",
+}
+
 PGBOUNCER = """\
 [databases]
 fetchd = host=127.0.0.1 port={primary} dbname=fetchd
@@ -129,8 +157,17 @@ def children(pid):
     return found
 
 
+def citus_control():
+    """The file that the extension Citus has where it is installed for the server that we start."""
+    return pathlib.Path(f"/usr/share/postgresql/{bindir().split('/')[4]}/extension/citus.control")
+
+
+def has_citus():
+    return citus_control().exists()
+
+
 class Topology:
-    """The parts by name: etcd, store, member-1 …, balancer, pooler, node-1 …"""
+    """The parts by name: etcd, store, member-1 … or coordinator, worker-1 …, balancer, pooler, node-1 …"""
 
     def __init__(self, directory, binary=None):
         self.directory = pathlib.Path(directory)
@@ -222,7 +259,14 @@ class Topology:
         except (OSError, ValueError):
             return {}
 
+    @property
+    def shards(self):
+        """The coordinator and the workers, where they are in place of members."""
+        return [name for name in self.state["parts"] if name == "coordinator" or name.startswith("worker-")]
+
     def primary(self):
+        if self.shards:
+            return "coordinator"
         for name in self.members:
             told = self.patroni(name)
             if told.get("role") in ("master", "primary") and told.get("state") == "running":
@@ -231,6 +275,8 @@ class Topology:
 
     def is_whole(self):
         """One primary from which every other member streams, and one of them may take its place at once."""
+        if self.shards:
+            return all(self.is_writable(name) for name in self.shards)
         told = [self.patroni(name) for name in self.members]
         primaries = [one for one in told if one.get("role") in ("master", "primary")]
         if len(primaries) != 1 or any(one.get("state") not in ("running", "streaming") for one in told):
@@ -270,7 +316,12 @@ class Topology:
 
     # MARK: Up and down
 
-    def up(self, nodes, members, through_pooler, allow, settings=None):
+    def up(self, nodes, members, through_pooler, allow, settings=None, workers=0):
+        """Starts all of it; with `workers`, over so many of Citus in place of members."""
+        if workers and not has_citus():
+            raise Failed(
+                f"the extension Citus is not installed: there is no {citus_control()}. Build it from its source "
+                "(https://github.com/citusdata/citus: ./configure, make, make install) or take its package")
         if self.file.exists():
             raise Failed(f"something runs in {self.directory}; end it with: scripts/topology down")
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -278,9 +329,16 @@ class Topology:
         self.directory.chmod(0o711)
         names = ["etcd", "etcd.peer", "store", "front", "primary", "pooler"]
         names += [f"member-{n}{more}" for n in range(1, members + 1) for more in ("", ".rest")]
+        names += ["coordinator"] + [f"worker-{n}" for n in range(1, workers + 1)]
         names += [f"node-{n}" for n in range(1, nodes + 1)]
         self.state = {"ports": dict(zip(names, free_ports(len(names)), strict=True)), "parts": {}, "allow": list(allow)}
         self.save()
+        if workers:
+            self.start_store()
+            self.start_shards(workers)
+            self.start_balancer(nodes)
+            self.start_nodes(nodes, False, settings or {})
+            return
         self.start_etcd()
         self.start_store()
         self.start_members(members)
@@ -327,6 +385,42 @@ class Topology:
         self.psql("member-1", "postgres", "CREATE DATABASE fetchd")
         say("All members replicate.")
 
+    def start_shards(self, workers):
+        """A coordinator and workers, which know each other and have the extension."""
+        names = ["coordinator"] + [f"worker-{n}" for n in range(1, workers + 1)]
+        for name in names:
+            self.start_server(name)
+        for name in names:
+            wait_until(lambda name=name: self.is_writable(name), 60, name)
+            self.psql(name, "postgres", "CREATE DATABASE fetchd")
+            self.psql(name, "fetchd", "CREATE EXTENSION citus")
+        ports = self.state["ports"]
+        self.psql("coordinator", "fetchd", f"SELECT citus_set_coordinator_host('127.0.0.1', {ports['coordinator']})")
+        for name in names[1:]:
+            self.psql("coordinator", "fetchd", f"SELECT citus_add_node('127.0.0.1', {ports[name]})")
+        say(f"The coordinator knows {workers} workers.")
+
+    def start_server(self, name):
+        """A server of its own, as the coordinator and the workers are."""
+        place = self.directory / name
+        place.mkdir(mode=0o700)
+        drop = []
+        if os.geteuid() == 0:
+            run(["chown", "postgres:", place])
+            drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+        run([*drop, f"{bindir()}/initdb", "-D", place / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
+             "--locale=C.UTF-8", "--no-instructions"], cwd="/")
+        settings = {"port": self.state["ports"][name], **SHARDED_SETTINGS}
+        words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+        self.add(name, [f"{bindir()}/postgres", "-D", place / "data", *words], {"HOME": str(place)}, as_postgres=True)
+
+    def start_balancer(self, nodes):
+        ports, file = self.state["ports"], self.directory / "haproxy.cfg"
+        file.write_text(SHARDED_HAPROXY.format(front=ports["front"], nodes="\n".join(
+            f"    server node-{n} 127.0.0.1:{ports[f'node-{n}']}" for n in range(1, nodes + 1))))
+        self.add("balancer", [program("haproxy", "/usr/sbin"), "-db", "-q", "-f", file])
+        wait_until(lambda: is_listening(ports["front"]), 30, "haproxy")
+
     def start_proxies(self, nodes, members):
         ports, directory = self.state["ports"], self.directory
         (directory / "haproxy.cfg").write_text(HAPROXY.format(
@@ -345,7 +439,8 @@ class Topology:
 
     def start_nodes(self, count, through_pooler, settings):
         ports, directory = self.state["ports"], self.directory
-        places = ",".join(f"127.0.0.1:{ports[name]}" for name in self.members)
+        servers = self.members or ["coordinator"]
+        places = ",".join(f"127.0.0.1:{ports[name]}" for name in servers)
         database = f"postgresql://postgres@{places}/fetchd"
         shared = {
             "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode(),
@@ -384,7 +479,10 @@ class Topology:
             began = {pid: ticks(pid) for pid in pids}
             for sign, seconds in ((signal.SIGCONT, 0), (signal.SIGTERM, 30), (signal.SIGKILL, 5)):
                 for pid in [pid for pid in pids if began[pid] is not None and ticks(pid) == began[pid]]:
-                    os.kill(pid, sign)
+                    try:
+                        os.kill(pid, sign)
+                    except ProcessLookupError:
+                        pass
                 end = time.monotonic() + seconds
                 while time.monotonic() < end and any(ticks(pid) == began[pid] is not None for pid in pids):
                     time.sleep(0.05)

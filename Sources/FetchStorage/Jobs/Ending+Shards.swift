@@ -36,6 +36,21 @@ extension TransactionRunner {
 }
 
 extension Connection {
+    /// Has a transaction of one server beside the coordinator be committed in two phases, as one of several is.
+    ///
+    /// Otherwise the coordinator would commit what it has after the other, and neither knows when one is lost in between.
+    /// Every statement that stores rows from a list asks for that, also one of none.
+    func commitInTwoPhases() async throws {
+        try await query(
+            """
+            -- shards.commitInTwoPhases
+            INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state)
+            SELECT tenant_id, uuidv7(), 1, uuidv7(), now(), now(), 'failed'
+            FROM unnest('{}'::bigint[]) AS input (tenant_id)
+            """
+        )
+    }
+
     /// Stores the results of jobs that a statement has ended, and whom to tell of them.
     func storeEnds(_ rows: Rows, at column: Int) async throws {
         let ended = try rows.compactMap { try EndedRow($0, at: column) }

@@ -169,7 +169,9 @@ extension PostgresJobStore {
                             RETURNING id
                             """
                         )
-                        return changed.isEmpty ? changed : try await connection.query(statement)
+                        guard !changed.isEmpty else { return changed }
+                        try await connection.commitInTwoPhases()
+                        return try await connection.query(statement)
                     }
                 } else { try await client.of(tenant).query(statement) }
             return try rows.first.map { row in
@@ -258,6 +260,7 @@ extension Connection {
         ).compactMap { try $0.decode(Int64?.self, at: 0) }
         try await query(
             "-- attempts.remove\nDELETE FROM attempts WHERE tenant_id = \(tenant) AND job_id = ANY (\(jobs))")
+        try await commitInTwoPhases()
         try await query("-- jobs.remove\nDELETE FROM jobs WHERE tenant_id = \(tenant) AND id = ANY (\(jobs))")
         try await query(
             """

@@ -145,6 +145,7 @@ extension PostgresJobStore {
                 """
             ).map { try $0.decode(Job.ID.self, at: 0) }
             if !queued.isEmpty {
+                try await connection.commitInTwoPhases()
                 try await connection.query(
                     """
                     -- results.redrive

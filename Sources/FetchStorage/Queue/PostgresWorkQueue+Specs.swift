@@ -13,7 +13,8 @@ struct StoredSpec {
 extension PostgresWorkQueue {
     /// The specs of claimed jobs; none when the claim has read them itself.
     ///
-    /// Those of tenants whose server does not answer are given back, and their tenants left alone for a while.
+    /// Jobs of tenants whose server does not answer, or has not learned yet what was committed before it was lost, are
+    /// given back, and their tenants left alone for a while.
     func specs(ofClaimed rows: Rows) async throws -> [Job.ID: StoredSpec] {
         guard client.isSharded else { return [:] }
         var jobs: [(tenant: Tenant.ID, id: Job.ID, claim: Int32)] = []
@@ -21,21 +22,26 @@ extension PostgresWorkQueue {
             guard let id = try row.decode(Job.ID?.self, at: 0) else { continue }
             jobs.append((try row.decode(at: 1), id, try row.decode(at: 3)))
         }
+        var found: [Job.ID: StoredSpec] = [:]
         do {
-            return try await specs(of: jobs.map { ($0.tenant, $0.id) })
+            found = try await specs(of: jobs.map { ($0.tenant, $0.id) })
         } catch let error as PostgresError where error.isOfOneServer {
-            var found: [Job.ID: StoredSpec] = [:]
-            for (tenant, jobs) in Dictionary(grouping: jobs, by: \.tenant) {
+            for (_, jobs) in Dictionary(grouping: jobs, by: \.tenant) {
                 do {
                     found.merge(try await specs(of: jobs.map { ($0.tenant, $0.id) })) { first, _ in first }
-                } catch let error as PostgresError where error.isOfOneServer {
-                    awaySpecs.note(tenant)
-                    let held = jobs.sorted { ($0.id.uuid.high, $0.id.uuid.low) < ($1.id.uuid.high, $1.id.uuid.low) }
-                    _ = try await release(held.map(\.tenant), held.map(\.id), held.map(\.claim))
-                }
+                } catch let error as PostgresError where error.isOfOneServer {}
             }
-            return found
         }
+        let away = jobs.filter { found[$0.id] == nil }
+        guard !away.isEmpty else { return found }
+        for tenant in Set(away.map(\.tenant)) { awaySpecs.note(tenant) }
+        let held = away.sorted {
+            ($0.tenant.rawValue, $0.id.uuid.high, $0.id.uuid.low) < (
+                $1.tenant.rawValue, $1.id.uuid.high, $1.id.uuid.low
+            )
+        }
+        _ = try await release(held.map(\.tenant), held.map(\.id), held.map(\.claim))
+        return found
     }
 
     /// The specs of jobs; none when other statements read them themselves.
