@@ -871,6 +871,8 @@ BEGIN
     IF EXISTS (SELECT FROM pg_dist_partition d WHERE d.logicalrelid = 'jobs'::regclass) THEN
         RETURN true;
     END IF;
+    -- Claims find the hosts of jobs in the queue alone.
+    UPDATE queue q SET host = j.host FROM jobs j WHERE q.host IS NULL AND j.tenant_id = q.tenant_id AND j.id = q.job_id;
     -- Partitions of one table are made one after the other.
     SET LOCAL citus.multi_shard_modify_mode = 'sequential';
     FOREACH part IN ARRAY ARRAY['jobs', 'results', 'attempts'] LOOP
@@ -881,6 +883,8 @@ BEGIN
         EXECUTE format('REVOKE ALL ON %I FROM fetchd_tenant', part);
         PERFORM create_distributed_table(
             part, 'tenant_id', colocate_with => CASE part WHEN 'jobs' THEN 'none' ELSE 'jobs' END);
+        -- The rows are on the workers now.
+        PERFORM truncate_local_data_after_distributing_table(part::regclass);
     END LOOP;
     RETURN true;
 END

@@ -52,6 +52,7 @@ extension TestDatabase {
             Client.Configuration(
                 connectionString: connectionString + " options='-c search_path=paused,pg_catalog,public'"),
             loop: Self.loop, logger: Self.logger)
+        paused.isSharded = client.isSharded
         let connection = try await connect()
         try await connection.query("SELECT pg_advisory_lock(1)")
         do {

@@ -57,7 +57,7 @@ actor TestCluster {
         { $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N; } >"$dir/log" 2>&1 ||
             { cat "$dir/log"; rm -rf "$dir"; exit 1; }
         # One server that is coordinator and worker takes the same statements as several.
-        [ "${FETCHD_TEST_SHARDED:-}" != citus ] || {
+        [ "${TEST_SHARDED:-}" != citus ] || {
             echo "shared_preload_libraries = 'citus'"
             echo "citus.local_hostname = '$dir'"
             echo "citus.shard_count = 4"

@@ -54,9 +54,9 @@ package struct TestDatabase: Sendable {
     }
 
     /// Whether all tests run the forms of statements that tables on several servers take: by the setting
-    /// `FETCHD_TEST_SHARDED`, which is `forms` for those alone, over one server, or `citus` for tables that are distributed.
-    package static let isSharded = ProcessInfo.processInfo.environment["FETCHD_TEST_SHARDED"] != nil
-    package static let hasCitus = ProcessInfo.processInfo.environment["FETCHD_TEST_SHARDED"] == "citus"
+    /// `TEST_SHARDED`, which is `forms` for those alone, over one server, or `citus` for tables that are distributed.
+    package static let isSharded = ProcessInfo.processInfo.environment["TEST_SHARDED"] != nil
+    package static let hasCitus = ProcessInfo.processInfo.environment["TEST_SHARDED"] == "citus"
 
     /// The extension is not in the template, whose copies its background worker would hold up.
     private func distribute(hasSchema: Bool) async throws {
