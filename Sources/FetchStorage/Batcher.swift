@@ -91,7 +91,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         for follower in followers { all.append(contentsOf: follower.items) }
         let result = await outcome(of: all)
         guard case .failure(let error as PostgresError) = result, !followers.isEmpty,
-            error.isRefusal || error.isOfOneServer
+            error.isRefusal || error.code == .shardUnavailable
         else {
             passLead()
             var start = items.count

@@ -55,6 +55,8 @@ extension PostgresError.Code {
     package static let unavailable = Self("unavailable")
     /// The server did not answer in time and the connection was closed: the statement may have been carried out.
     package static let timedOut = Self("timed_out")
+    /// A server that shares the tables did not answer the one that was asked (Citus): nothing was carried out.
+    package static let shardUnavailable = Self("shard_unavailable")
     /// The client or connection was closed before; nothing was sent.
     package static let closed = Self("closed")
     /// The answer was not of the shape the caller expected.
@@ -162,16 +164,17 @@ extension PostgresError {
     /// The error a result of the server stands for.
     init(_ result: QueryResult) {
         func field(_ code: Int32) -> String? { PQresultErrorField(result.pointer, code).map { String(cString: $0) } }
-        let message = field(Int32(UInt8(ascii: "M")))
-        var sqlState = field(Int32(UInt8(ascii: "C")))
-        // A coordinator of Citus passes on in the words of libpq, and as an error of its own, that a worker is gone.
-        if sqlState == "XX000", let message, Self.lossOfAWorker.contains(where: message.hasPrefix) {
-            sqlState = "08006"
-        }
+        let (message, sqlState) = (field(Int32(UInt8(ascii: "M"))), field(Int32(UInt8(ascii: "C"))))
+        // A coordinator of Citus passes on in the words of libpq, and as an error of its own, that a worker is gone. What a
+        // pooler says of the server behind it ends the connection, and nothing is known of the statement then.
+        let isOfShard =
+            field(Int32(UInt8(ascii: "V"))) == "ERROR"
+            && (sqlState?.hasPrefix("08") == true
+                || sqlState == "XX000" && Self.lossOfAWorker.contains { message?.hasPrefix($0) == true })
         self.init(
-            sqlState.map(Code.init(sqlState:)) ?? .connectionLost,
+            isOfShard ? .shardUnavailable : sqlState.map(Code.init(sqlState:)) ?? .connectionLost,
             message ?? "The server gave no reason.",
-            sqlState: sqlState,
+            sqlState: isOfShard ? "08006" : sqlState,
             constraint: field(Int32(UInt8(ascii: "n")))
         )
     }

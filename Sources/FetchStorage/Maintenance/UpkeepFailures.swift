@@ -39,7 +39,4 @@ extension [UpkeepFailure] {
 extension PostgresError {
     /// The database has refused the statement, so nothing of it is done, and asking again as before would not help.
     var isRefusal: Bool { sqlState != nil && !isTransient }
-
-    /// One of several servers that share the tables did not answer the one that was asked, and nothing is done.
-    var isOfOneServer: Bool { sqlState?.hasPrefix("08") ?? false }
 }

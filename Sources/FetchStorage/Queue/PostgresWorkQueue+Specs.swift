@@ -25,11 +25,11 @@ extension PostgresWorkQueue {
         var found: [Job.ID: StoredSpec] = [:]
         do {
             found = try await specs(of: jobs.map { ($0.tenant, $0.id) })
-        } catch let error as PostgresError where error.isOfOneServer {
+        } catch let error as PostgresError where error.code == .shardUnavailable {
             for (_, jobs) in Dictionary(grouping: jobs, by: \.tenant) {
                 do {
                     found.merge(try await specs(of: jobs.map { ($0.tenant, $0.id) })) { first, _ in first }
-                } catch let error as PostgresError where error.isOfOneServer {}
+                } catch let error as PostgresError where error.code == .shardUnavailable {}
             }
         }
         let away = jobs.filter { found[$0.id] == nil }

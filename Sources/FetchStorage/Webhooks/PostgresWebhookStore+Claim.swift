@@ -198,7 +198,7 @@ extension PostgresWebhookStore {
                 guard case .job(let id) = deliveries[index].subject else { continue }
                 deliveries[index].trace = known[id].flatMap { TraceContext(stored: $0) }
             }
-        } catch let error as PostgresError where error.isOfOneServer {}
+        } catch let error as PostgresError where error.code == .shardUnavailable {}
     }
 
     private func deliveries(_ rows: Rows) throws -> [WebhookDelivery] {
