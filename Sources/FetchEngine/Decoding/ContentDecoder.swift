@@ -17,8 +17,8 @@ protocol CodingStream: AnyObject {
 enum ContentCoding: String, CaseIterable {
     case gzip, deflate, br, zstd
 
-    /// The codings that a request offers.
-    static let offer = allCases.map(\.rawValue).joined(separator: ", ")
+    /// The line of a request that offers the codings.
+    static let offer = "Accept-Encoding: " + allCases.map(\.rawValue).joined(separator: ", ")
 
     /// Reads one member of `Content-Encoding`, in lower case.
     init?(name: some StringProtocol) {

@@ -18,12 +18,12 @@ extension Load {
         if isFirst { state.values.withLock { $0.start = now } }
         try checkCancellation()
         guard isFirst else { throw LoadError(.unknown, "The task was started before.") }
+        let client = client
         try client?.checkKind()
         state.notifiesDelegate = client?.notifiesDelegate ?? false
         state.leavesBody = advised.contains(.response)
-        let left = record.withLock { $0.position?.timeLeft }
-        let times = [left, configuration.timeoutIntervalForResource].compactMap { $0 }
-        deadline = times.min().map(now.advanced)
+        let (left, limit) = (record.withLock { $0.position?.timeLeft }, configuration.timeoutIntervalForResource)
+        deadline = (left.map { min($0, limit ?? $0) } ?? limit).map(now.advanced)
     }
 
     func firstRequest() -> Request { prepared(originalRequest) }
@@ -38,8 +38,8 @@ extension Load {
             prepared.headerFields.append(field)
         }
         prepared = prepared.withContentType().withContentCoding()
-        let isResumable = client?.kind == .upload && configuration.resumesUploads
-        return isResumable ? prepared.withResumability() : prepared
+        guard request.body != nil, configuration.resumesUploads, client?.kind == .upload else { return prepared }
+        return prepared.withResumability()
     }
 
     /// Whether something comes before the first hop that takes time.

@@ -29,6 +29,10 @@ struct MediaType: Equatable {
 
     /// Reads a field value; `nil` when it has no `type/subtype`.
     init?(_ value: String) {
+        if Self.isPlain(value) {
+            essence = value
+            return
+        }
         let bytes = Self.trimmed(Array(value.utf8)[...])
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let end = bytes[slash...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex
@@ -131,6 +135,21 @@ extension MediaType {
 
     private static func withoutTrailingSpace(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         bytes.lastIndex { !isWhiteSpace($0) }.map { bytes[...$0] } ?? []
+    }
+
+    /// Whether a field value is `type/subtype` in lower case and nothing else, as most are: nothing of it is copied then.
+    private static func isPlain(_ value: String) -> Bool {
+        var slash: Int?
+        var count = 0
+        for byte in value.utf8 {
+            if byte == UInt8(ascii: "/"), slash == nil, count > 0 {
+                slash = count
+            } else if !byte.isToken || byte != byte.asciiLowercased {
+                return false
+            }
+            count += 1
+        }
+        return slash.map { $0 + 1 < count } ?? false
     }
 
     /// RFC 9110 §5.6.2.

@@ -30,7 +30,7 @@ extension Transfer {
         ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, text)
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
         ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
-        ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, origin.scheme)
+        origin.scheme.withCString { _ = ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, $0) }
         ccurl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         ccurl_set_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         ccurl_set_long(easy, CURLOPT_HTTP09_ALLOWED, 0)
@@ -76,7 +76,7 @@ extension Transfer {
     private func setTarget(_ easy: CurlHandle) throws(LoadError) {
         let text = request.url.withoutCredentials().withoutFragment().description
         try partition.confirm(text, of: origin)
-        guard ccurl_set_string(easy, CURLOPT_URL, text) == CURLE_OK else {
+        guard text.withCString({ ccurl_set_string(easy, CURLOPT_URL, $0) }) == CURLE_OK else {
             throw LoadError(.badURL, "The URL cannot be loaded.")
         }
         // libcurl leaves an empty query out of its request to a proxy.
@@ -118,7 +118,7 @@ extension Transfer {
 
     private func setFields(_ easy: CurlHandle) {
         if offersCodings {
-            append("Accept-Encoding: " + (shared.value.offersContentCodings ? ContentCoding.offer : "identity"))
+            append(shared.value.offersContentCodings ? ContentCoding.offer : "Accept-Encoding: identity")
         }
         for field in request.headerFields
         where field.name != .expect && field.name != .cookie && !isReplaced(field.name) { append(field) }
@@ -157,7 +157,7 @@ extension Transfer {
         }
     }
 
-    private func append(_ line: String) { fieldList = curl_slist_append(fieldList, line) }
+    private func append(_ line: String) { fieldList = line.withCString { curl_slist_append(fieldList, $0) } }
 }
 
 extension Duration {
