@@ -159,6 +159,7 @@ extension PostgresError {
     private static let lossOfAWorker = [
         "server closed the connection unexpectedly", "no connection to the server",
         "could not receive data from server", "could not send data to server", "connection to the remote node",
+        "failure on connection marked as essential",
     ]
 
     /// The error a result of the server stands for.
