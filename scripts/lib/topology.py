@@ -66,6 +66,9 @@ listen nodes
     http-check expect status 200
     default-server check inter 200ms fall 2 rise 1
 {nodes}
+"""
+
+HAPROXY_PRIMARY = """\
 listen primary
     mode tcp
     bind 127.0.0.1:{primary}
@@ -73,22 +76,6 @@ listen primary
     http-check expect status 200
     default-server check inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
 {members}
-"""
-
-SHARDED_HAPROXY = """\
-defaults
-    timeout connect 2s
-    timeout client 60s
-    timeout server 60s
-    retries 0
-listen nodes
-    mode http
-    bind 127.0.0.1:{front}
-    balance roundrobin
-    option httpchk GET /readyz
-    http-check expect status 200
-    default-server check inter 200ms fall 2 rise 1
-{nodes}
 """
 
 # Of the coordinator and the workers: they commit what several of them have in two phases, and move shards by logical
@@ -414,27 +401,24 @@ class Topology:
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         self.add(name, [f"{bindir()}/postgres", "-D", place / "data", *words], {"HOME": str(place)}, as_postgres=True)
 
-    def start_balancer(self, nodes):
+    def start_balancer(self, nodes, more=""):
+        """haproxy before the nodes, and before what `more` names."""
         ports, file = self.state["ports"], self.directory / "haproxy.cfg"
-        file.write_text(SHARDED_HAPROXY.format(front=ports["front"], nodes="\n".join(
-            f"    server node-{n} 127.0.0.1:{ports[f'node-{n}']}" for n in range(1, nodes + 1))))
+        servers = "\n".join(f"    server node-{n} 127.0.0.1:{ports[f'node-{n}']}" for n in range(1, nodes + 1))
+        file.write_text(HAPROXY.format(front=ports["front"], nodes=servers) + more)
         self.add("balancer", [program("haproxy", "/usr/sbin"), "-db", "-q", "-f", file])
         wait_until(lambda: is_listening(ports["front"]), 30, "haproxy")
 
     def start_proxies(self, nodes, members):
         ports, directory = self.state["ports"], self.directory
-        (directory / "haproxy.cfg").write_text(HAPROXY.format(
-            front=ports["front"], primary=ports["primary"],
-            nodes="\n".join(f"    server node-{n} 127.0.0.1:{ports[f'node-{n}']}" for n in range(1, nodes + 1)),
-            members="\n".join(
-                f"    server member-{n} 127.0.0.1:{ports[f'member-{n}']} check port {ports[f'member-{n}.rest']}"
-                for n in range(1, members + 1))))
-        self.add("balancer", [program("haproxy", "/usr/sbin"), "-db", "-q", "-f", directory / "haproxy.cfg"])
+        self.start_balancer(nodes, HAPROXY_PRIMARY.format(primary=ports["primary"], members="\n".join(
+            f"    server member-{n} 127.0.0.1:{ports[f'member-{n}']} check port {ports[f'member-{n}.rest']}"
+            for n in range(1, members + 1))))
         place = directory / "pooler.ini"
         place.write_text(PGBOUNCER.format(primary=ports["primary"], pooler=ports["pooler"]))
         place.chmod(0o644)
         self.add("pooler", [program("pgbouncer", "/usr/sbin"), "-q", place], as_postgres=True)
-        wait_until(lambda: is_listening(ports["front"]) and is_listening(ports["pooler"]), 30, "haproxy and pgbouncer")
+        wait_until(lambda: is_listening(ports["pooler"]), 30, "pgbouncer")
         say("haproxy and pgbouncer are ready.")
 
     def start_nodes(self, count, through_pooler, settings):
