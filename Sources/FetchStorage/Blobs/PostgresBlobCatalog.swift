@@ -219,9 +219,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
             "-- blobs.holders\nSELECT job_id FROM blob_pins WHERE tenant_id = \(tenant) AND blob_id = \(blob)"
         ).map { try $0.decode(Job.ID.self, at: 0) }
         guard !holders.isEmpty else { return [] }
-        return try await connection.query(
-            "-- results.known\nSELECT job_id FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(holders))"
-        ).map { try $0.decode(Job.ID.self, at: 0) }
+        return Array(try await connection.finalJobs(among: holders, of: [tenant]))
     }
 
     /// The files of jobs whose results do not name them, where the results are on other servers, which are asked by

@@ -21,6 +21,20 @@ extension Query {
     }
 }
 
+extension QueryRunner {
+    /// Which of some jobs of some tenants have their results.
+    func finalJobs(among jobs: [Job.ID], of tenants: Set<Tenant.ID>) async throws -> Set<Job.ID> {
+        // By lists: from them it is known which servers have the rows.
+        Set(
+            try await query(
+                """
+                -- results.known
+                SELECT job_id FROM results WHERE tenant_id = ANY (\(Array(tenants))) AND job_id = ANY (\(jobs))
+                """
+            ).map { try $0.decode(Job.ID.self, at: 0) })
+    }
+}
+
 extension TransactionRunner {
     /// Runs a statement that ends jobs.
     ///

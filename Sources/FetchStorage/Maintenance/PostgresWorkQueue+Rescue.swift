@@ -152,17 +152,13 @@ extension PostgresWorkQueue {
             let tenants = try found.map { try $0.decode(Tenant.ID.self, at: 0) }
             let ids = try found.map { try $0.decode(Job.ID.self, at: 1) }
             guard !ids.isEmpty else { return found }
-            let those: Query = "tenant_id = ANY (\(Array(Set(tenants))))"
-            let final = Set(
-                try await connection.query(
-                    "-- results.known\nSELECT job_id FROM results WHERE \(those) AND job_id = ANY (\(ids))"
-                ).map { try $0.decode(Job.ID.self, at: 0) })
+            let final = try await connection.finalJobs(among: ids, of: Set(tenants))
             let timeouts = try await connection.query(
                 """
                 -- jobs.timeouts
                 SELECT id, spec #>> '{configuration,timeouts,timeoutIntervalForResource}'
                 FROM jobs
-                WHERE \(those) AND id = ANY (\(ids))
+                WHERE tenant_id = ANY (\(Array(Set(tenants)))) AND id = ANY (\(ids))
                 """
             ).map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(String?.self, at: 1)) }
             let seconds = Dictionary(timeouts, uniquingKeysWith: { first, _ in first })

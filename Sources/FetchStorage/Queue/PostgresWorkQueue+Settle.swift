@@ -48,14 +48,7 @@ extension PostgresWorkQueue {
                 SELECT held.*, input.*
                 FROM input
                 \(Query.held(at: node))
-            ), gone AS (
-                DELETE FROM queue q
-                WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM settled))
-                RETURNING q.tenant_id, q.job_id
-            ), moved AS (
-                DELETE FROM queue q
-                WHERE \(Query.hasMoved(from: "settled", past: "gone"))
-            ), result AS (
+            ), \(Query.leavingQueue), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
                     challenges, file, body, blob_id, body_bytes, body_digest
@@ -71,20 +64,7 @@ extension PostgresWorkQueue {
                 SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
                     decisions
                 FROM settled
-            ), \(Query.counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
-            \(Query.keeping("settled", at: node, bytes: Query.keptBytes("settled"))),
-            \(Query.blocking("settled")), delivery AS (
-                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
-                SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
-                FROM settled s
-                CROSS JOIN LATERAL (
-                    SELECT e.id
-                    FROM webhook_endpoints e
-                    WHERE e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
-                        AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
-                    OFFSET 0
-                ) AS e
-            )\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
+            ), \(Query.countingSettled(at: node, kept: Query.keptBytes("settled")))\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
             SELECT job_id, claim, is_changed FROM settled
             """
         )
@@ -117,27 +97,8 @@ extension PostgresWorkQueue {
                     SELECT held.*, input.*
                     FROM input
                     \(Query.held(at: node))
-                ), gone AS (
-                    DELETE FROM queue q
-                    WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM settled))
-                    RETURNING q.tenant_id, q.job_id
-                ), moved AS (
-                    DELETE FROM queue q
-                    WHERE \(Query.hasMoved(from: "settled", past: "gone"))
-                ), \(Query.counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
-                \(Query.keeping("settled", at: node, bytes: "kept_bytes")),
-                \(Query.blocking("settled")), delivery AS (
-                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
-                    SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
-                    FROM settled s
-                    CROSS JOIN LATERAL (
-                        SELECT e.id
-                        FROM webhook_endpoints e
-                        WHERE e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
-                            AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
-                        OFFSET 0
-                    ) AS e
-                )\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
+                ), \(Query.leavingQueue),
+                \(Query.countingSettled(at: node, kept: "kept_bytes"))\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
                 SELECT job_id, claim, is_changed FROM settled
                 """
             )
@@ -205,6 +166,44 @@ extension PostgresWorkQueue {
             \(settlements.column { $0.outcome.decisions })
         ) AS input (
             tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, metrics, decisions
+        )
+        """
+    }
+}
+
+extension Query {
+    /// Takes the jobs of the part `settled` out of the queue.
+    fileprivate static var leavingQueue: Query {
+        """
+        gone AS (
+            DELETE FROM queue q
+            WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM settled))
+            RETURNING q.tenant_id, q.job_id
+        ), moved AS (
+            DELETE FROM queue q
+            WHERE \(hasMoved(from: "settled", past: "gone"))
+        )
+        """
+    }
+
+    /// Counts the jobs of the part `settled`, stops their flows where they have failed, and tells of their ends.
+    ///
+    /// - Parameter kept: The bytes that stay of each.
+    fileprivate static func countingSettled(at node: Node.ID, kept: Query) -> Query {
+        """
+        \(counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
+        \(keeping("settled", at: node, bytes: kept)),
+        \(blocking("settled")), delivery AS (
+            INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+            SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
+            FROM settled s
+            CROSS JOIN LATERAL (
+                SELECT e.id
+                FROM webhook_endpoints e
+                WHERE e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
+                    AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
+                OFFSET 0
+            ) AS e
         )
         """
     }
