@@ -2433,6 +2433,7 @@ CREATE TABLE public.webhook_deliveries (
     CONSTRAINT webhook_deliveries_state CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'abandoned'::text])))
 )
 WITH (fillfactor='80');
+ALTER TABLE ONLY public.webhook_deliveries ALTER COLUMN state SET STATISTICS 0;
 
 COMMENT ON TABLE public.webhook_deliveries IS 'Events on their way to endpoints';
 
@@ -2975,7 +2976,7 @@ CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (ne
 
 COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.next, nodes.heartbeat; for all tenants, since any node may send';
 
-CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, next_attempt_at, id) WHERE (state = 'pending'::text);
 
 COMMENT ON INDEX public.webhook_deliveries_endpoint IS 'deliveries.claim, deliveries.abandon, endpoints.remove';
 

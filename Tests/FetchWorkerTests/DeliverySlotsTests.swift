@@ -95,6 +95,17 @@ import Testing
         #expect(slots.room(start)?.endpoints[endpoint]?.limit == 2)
     }
 
+    @Test func `an endpoint that has taken all at once is known for a while, and one that never had so many is not`() {
+        var slots = DeliverySlots(count: 64, perEndpoint: 2)
+        let (busy, quiet) = (WebhookEndpoint.ID(), WebhookEndpoint.ID())
+        let deliveries = [delivery(to: busy), delivery(to: busy), delivery(to: quiet)]
+        _ = send(deliveries, &slots)
+        for delivery in deliveries { _ = slots.end(delivery, isTaken: true, start) }
+        slots.leave(deliveries)
+        #expect(slots.room(start)?.endpoints == [busy: .init(count: 0, limit: 16)])
+        #expect(slots.room(start + DeliverySlots.memoryOfPromptness)?.endpoints == [:])
+    }
+
     @Test func `what waits behind a message that was not taken, or waits for long, is not sent`() {
         var slots = DeliverySlots(count: 64, perEndpoint: 1)
         let deliveries = (0..<3).map { [endpoint = WebhookEndpoint.ID()] _ in delivery(to: endpoint) }

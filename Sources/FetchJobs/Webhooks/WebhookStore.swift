@@ -121,7 +121,7 @@ package struct DeliveryRoom: Sendable, Equatable {
     /// For each endpoint, with those that all nodes have under way; one that is failing or slow may have one.
     package let slotsPerEndpoint: Int
     package let underWayOfTenants: [Tenant.ID: Int]
-    /// What the node has of the endpoints, of which it has some.
+    /// What the node has of endpoints, of those too that it has none of and that may get more than others.
     package let endpoints: [WebhookEndpoint.ID: Holding]
     /// Endpoints that take their messages, but late.
     package let slow: Set<WebhookEndpoint.ID>

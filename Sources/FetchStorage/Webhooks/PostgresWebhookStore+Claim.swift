@@ -15,7 +15,8 @@ extension PostgresWebhookStore {
         return try await StoreError.wrap {
             let rows = try await client.transaction { connection in
                 // One node after the other, each in a statement that sees the deliveries that those before it have
-                // taken.
+                // taken. The time is that of the statement: its transaction may have begun before those, and what they
+                // took would be taken later than "now".
                 try await connection.query(
                     """
                     -- deliveries.lock
@@ -70,12 +71,19 @@ extension PostgresWebhookStore {
                                 AND e.disabled_at IS NULL AS is_failing
                         ) AS health
                         CROSS JOIN LATERAL (
-                            -- Those that nodes have: a claim lasts a minute, and no wait is as long.
+                            -- Those that nodes have: a claim lasts a minute, and no wait is as long. The order is that
+                            -- of the index of what waits; any other one leads through all that the endpoint has had.
                             SELECT count(*) AS deliveries
-                            FROM webhook_deliveries d
-                            WHERE d.tenant_id = w.tenant_id AND d.endpoint_id = w.endpoint_id AND d.state = 'pending'
-                                AND d.next_attempt_at > now() AND d.next_attempt_at <= now() + interval '60 seconds'
-                                AND d.next_attempt_at = d.last_attempt_at + interval '60 seconds'
+                            FROM (
+                                SELECT d.next_attempt_at, d.last_attempt_at
+                                FROM webhook_deliveries d
+                                WHERE d.tenant_id = w.tenant_id AND d.endpoint_id = w.endpoint_id
+                                    AND d.state = 'pending' AND d.next_attempt_at > statement_timestamp()
+                                    AND d.next_attempt_at <= statement_timestamp() + interval '60 seconds'
+                                ORDER BY d.next_attempt_at, d.id
+                                OFFSET 0
+                            ) AS d
+                            WHERE d.next_attempt_at = d.last_attempt_at + interval '60 seconds'
                         ) AS busy
                         LEFT JOIN unnest(\(tenants.map(\.tenant)), \(tenants.map(\.count))) AS own (tenant_id, deliveries)
                             ON own.tenant_id = w.tenant_id
@@ -94,7 +102,7 @@ extension PostgresWebhookStore {
                             SELECT d.next_attempt_at
                             FROM webhook_deliveries d
                             WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND \(Self.isDue)
-                            ORDER BY d.next_attempt_at
+                            ORDER BY d.next_attempt_at, d.id
                             LIMIT 1
                         ) AS first
                         WHERE r.places > 0
@@ -148,12 +156,12 @@ extension PostgresWebhookStore {
                             LIMIT 1
                             FOR UPDATE SKIP LOCKED
                         ) AS free
-                        WHERE free.state = 'pending' AND free.next_attempt_at <= now()
+                        WHERE free.state = 'pending' AND free.next_attempt_at <= statement_timestamp()
                         LIMIT \(room.slots)
                     ), claimed AS (
                         UPDATE webhook_deliveries d
-                        SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(),
-                            attempts = d.attempts + 1
+                        SET next_attempt_at = statement_timestamp() + interval '60 seconds',
+                            last_attempt_at = statement_timestamp(), attempts = d.attempts + 1
                         WHERE d.ctid = ANY (ARRAY(SELECT row_id FROM due))
                         RETURNING d.*
                     )
@@ -233,7 +241,7 @@ extension PostgresWebhookStore {
 
     /// The condition for a delivery `d` that may be claimed now.
     private static let isDue: Query = """
-        d.state = 'pending' AND d.next_attempt_at <= now()
+        d.state = 'pending' AND d.next_attempt_at <= statement_timestamp()
             -- A session's own events come after those of its jobs, and its end comes last.
             AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores))) OR NOT EXISTS (
                 SELECT FROM webhook_deliveries e

@@ -23,6 +23,9 @@ struct DeliverySlots {
     /// which it takes within a second.
     static let promptness = Duration.milliseconds(125)
     static let ahead = 8
+    /// For how long it is known that an endpoint answered sooner, although nothing is on its way to it: between two
+    /// claims it may have taken all that there was.
+    static let memoryOfPromptness = Duration.seconds(10)
     /// How long a claimed delivery waits for its turn; the endpoint may have been changed meanwhile.
     static let turn = Duration.seconds(2)
 
@@ -49,7 +52,6 @@ struct DeliverySlots {
         /// Those whose turn it is.
         var sending = 0
         var waiting: [ClaimedDelivery] = []
-        var isPrompt = false
     }
 
     /// What the end of a message leaves to be done.
@@ -66,6 +68,8 @@ struct DeliverySlots {
     private var receivers: [WebhookEndpoint.ID: Receiver] = [:]
     /// Endpoints that answered late, and when they did.
     private var late: [WebhookEndpoint.ID: ContinuousClock.Instant] = [:]
+    /// Endpoints that had as many messages as may be sent at once and answered in time, and when they did.
+    private var prompt: [WebhookEndpoint.ID: ContinuousClock.Instant] = [:]
 
     init(count: Int, perEndpoint: Int) {
         self.count = count
@@ -78,6 +82,7 @@ struct DeliverySlots {
     /// its slot until it has timed out, there is one free for those.
     mutating func room(_ now: ContinuousClock.Instant) -> DeliveryRoom? {
         late = late.filter { now - $0.value < Self.memory }
+        prompt = prompt.filter { now - $0.value < Self.memoryOfPromptness }
         guard taken.count < count else { return nil }
         let slow = taken.values.filter { $0.isLate(now) }.map(\.delivery.endpoint)
         let failing = taken.values.count { $0.delivery.endpointIsFailing || $0.isLate(now) }
@@ -86,8 +91,8 @@ struct DeliverySlots {
             slotsForFailing: max(0, count - max(1, count / 4) - failing),
             slotsPerEndpoint: perEndpoint,
             underWayOfTenants: taken.values.reduce(into: [:]) { $0[$1.delivery.tenant, default: 0] += 1 },
-            endpoints: receivers.mapValues { receiver in
-                .init(count: receiver.count, limit: receiver.isPrompt ? perEndpoint * Self.ahead : perEndpoint)
+            endpoints: prompt.reduce(into: receivers.mapValues { .init(count: $0.count, limit: perEndpoint) }) {
+                $0[$1.key] = .init(count: receivers[$1.key]?.count ?? 0, limit: perEndpoint * Self.ahead)
             },
             slow: Set(late.keys).union(slow)
         )
@@ -134,7 +139,9 @@ struct DeliverySlots {
         receiver.sending -= 1
         if let isTaken {
             late[delivery.endpoint] = slot.isLate(now) ? now : nil
-            receiver.isPrompt = isTaken && now - begin <= Self.promptness
+            // Who never had so many has no use for more.
+            let isFull = receiver.count >= perEndpoint || prompt[delivery.endpoint] != nil
+            prompt[delivery.endpoint] = isTaken && isFull && now - begin <= Self.promptness ? now : nil
         }
         while !receiver.waiting.isEmpty {
             let claimed = receiver.waiting.removeFirst()

@@ -145,6 +145,35 @@ import Testing
         }
     }
 
+    // Statistics from a moment when nothing waits make every index of what waits look as good as any other.
+    @Test(arguments: [true, false])
+    func `a claim looks at few pages, however much an endpoint has had and has on its way`(_ isAnalyzed: Bool)
+        async throws
+    {
+        try await TestDatabase.withCountedPages { database in
+            let fixture = try StoreFixture(database: database)
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            func pages() async throws -> Int64 {
+                try await fixture.addDeliveries(8, to: endpoint)
+                var claimed: [WebhookDelivery] = []
+                let pages = try await database.pages { claimed = try await store.claimDeliveries(.init(slots: 32)) }
+                #expect(claimed.count == 8)
+                try await database.client.query("UPDATE webhook_deliveries SET state = 'delivered' WHERE attempts > 0")
+                return pages
+            }
+            let few = try await pages()
+            try await fixture.addDeliveries(9000, to: endpoint)
+            try await database.client.query("UPDATE webhook_deliveries SET state = 'delivered'")
+            if isAnalyzed { try await database.client.query("ANALYZE webhook_deliveries") }
+            try await fixture.addDeliveries(9000, to: endpoint)
+            // The first one finds what was delivered, and marks it as dead in the index.
+            _ = try await pages()
+            let many = try await pages()
+            #expect(many < 3 * few, "\(few) pages of few, \(many) of many")
+        }
+    }
+
     @Test func `what is claimed has its endpoint, and none when that was removed or cannot be opened`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()
