@@ -4,6 +4,11 @@
 /// ``MemoryCookieStorage``. A method that throws fails the load that asked; one that waits has a time limit of its own,
 /// because the load's do not count while a storage is asked.
 public protocol CookieStorage: AnyObject, Sendable {
+    /// Whether it has no cookie for any request, as far as it knows without looking for one.
+    ///
+    /// A load then does not ask for cookies. The default is `false`.
+    var isKnownEmpty: Bool { get }
+
     /// The cookies that a request carries, in the order of its field.
     nonisolated(nonsending) func cookies(
         for context: CookieContext, at now: UnixTime
@@ -48,6 +53,9 @@ public protocol CookieStorage: AnyObject, Sendable {
 }
 
 extension CookieStorage {
+    /// `false`: it has to be asked.
+    public var isKnownEmpty: Bool { false }
+
     /// All cookies that have not expired, in the order they were first set.
     public nonisolated(nonsending) func cookies() async throws(LoadError) -> [Cookie] { try await cookies(at: .now) }
 

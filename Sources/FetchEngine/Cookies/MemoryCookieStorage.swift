@@ -21,6 +21,9 @@ public final class MemoryCookieStorage: CookieStorage {
     /// All cookies that have not expired, for a look from any thread.
     var allCookies: [Cookie] { jar.withLock { $0.cookies(at: .now) } }
 
+    /// Whether it has no cookie, not even an expired one.
+    public var isKnownEmpty: Bool { jar.withLock { $0.count == 0 } }
+
     /// The cookies that a request carries, in the order of its field.
     public nonisolated(nonsending) func cookies(for context: CookieContext, at now: UnixTime) async -> [Cookie] {
         jar.withLock { $0.cookies(for: context, at: now) }

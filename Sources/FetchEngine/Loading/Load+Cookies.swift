@@ -5,7 +5,8 @@ import Synchronization
 extension Load {
     /// Whether a storage may have cookies for a hop.
     func sendsCookies(_ request: Request) -> Bool {
-        configuration.httpShouldSetCookies && cookieStorage(for: request) != nil
+        guard configuration.httpShouldSetCookies, let storage = cookieStorage(for: request) else { return false }
+        return !storage.isKnownEmpty
     }
 
     /// The request as it goes out: with the cookies that the storage has for this hop.

@@ -11,7 +11,8 @@ extension Load {
     func response(bufferingUpTo limit: Int, on loop: isolated TransferLoop) async throws(LoadError) -> Response {
         do throws(LoadError) {
             try begin()
-            var (request, atHand) = try await firstHop(on: loop)
+            let first = firstRequest()
+            var (request, atHand) = goesAtOnce(first) ? (first, nil) : try await firstHop(first, on: loop)
             // A delegate that decides about the response is asked before its body has come.
             let limitOfHead = advised.contains(.response) ? 0 : limit
             while true {
@@ -60,14 +61,19 @@ extension Load {
         }
     }
 
+    /// Whether the first hop is the request as it is, with nothing to wait for before it.
+    private func goesAtOnce(_ request: Request) -> Bool {
+        !mustWait && !request.isChangedByParsing && record.withLock { $0.position == nil }
+    }
+
     /// The request of the first hop, and its response when another load has left that.
     private func firstHop(
-        on loop: isolated TransferLoop
+        _ first: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> (Request, atHand: StoredExchange?) {
         if let position = record.withLock({ $0.position.take() }), let hop = position.hop {
             return try goOn(at: hop, of: position)
         }
-        var request = firstRequest()
+        var request = first
         if mustWait { request = try await beginLater(with: request, on: loop) }
         if request.isChangedByParsing { request = try await canonical(request, on: loop) }
         return (request, nil)

@@ -11,6 +11,8 @@ struct HeadCollector {
         var contentLength: Int64?
         /// Both kinds of framing were there, which smugglers like: the connection must not be used again.
         var isFramedTwice = false
+        /// It states a coding of the body.
+        var isCoded = false
         /// It may state digests of the body, or announce them.
         var saysDigests = false
     }
@@ -137,29 +139,24 @@ extension HeadCollector.Head {
     fileprivate mutating func readFraming() throws(LoadError) {
         var isChunked = false
         for field in fields {
-            switch field.name.canonicalName {
-            case "content-length":
+            let name = field.name.canonicalName
+            // Every field of every answer is looked at: few are compared with anything.
+            switch name.utf8.count {
+            case 14 where name == "content-length":
                 let number = field.withUnsafeBytesOfValue(HeadCollector.number)
                 guard let number, contentLength == nil || contentLength == number else {
                     throw HeadCollector.malformed("Its Content-Length is not one number.")
                 }
                 contentLength = number
-            case "transfer-encoding": isChunked = true
-            case let name: saysDigests = saysDigests || Self.isOfDigests(name)
+            case 17 where name == "transfer-encoding": isChunked = true
+            case 16 where name == "content-encoding": isCoded = true
+            case 6 where name == "digest", 7 where name == "trailer", 11 where name == "repr-digest",
+                14 where name == "content-digest":
+                saysDigests = true
+            default: break
             }
         }
         isFramedTwice = isChunked && contentLength != nil
         if isChunked { contentLength = nil }
-    }
-
-    /// Asked of nearly every field of every answer, so that few are compared with anything.
-    private static func isOfDigests(_ name: String) -> Bool {
-        switch name.utf8.count {
-        case 6: name == "digest"
-        case 7: name == "trailer"
-        case 11: name == "repr-digest"
-        case 14: name == "content-digest"
-        default: false
-        }
     }
 }

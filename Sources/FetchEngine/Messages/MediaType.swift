@@ -139,17 +139,16 @@ extension MediaType {
 
     /// Whether a field value is `type/subtype` in lower case and nothing else, as most are: nothing of it is copied then.
     private static func isPlain(_ value: String) -> Bool {
-        var slash: Int?
-        var count = 0
-        for byte in value.utf8 {
-            if byte == UInt8(ascii: "/"), slash == nil, count > 0 {
-                slash = count
-            } else if !byte.isToken || byte != byte.asciiLowercased {
-                return false
-            }
-            count += 1
+        var value = value
+        return value.withUTF8 { bytes in
+            guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else { return false }
+            return slash > 0 && slash + 1 < bytes.count && isPlainToken(bytes[..<slash])
+                && isPlainToken(bytes[(slash + 1)...])
         }
-        return slash.map { $0 + 1 < count } ?? false
+    }
+
+    private static func isPlainToken(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        bytes.allSatisfy { 0x61...0x7A ~= $0 || $0.isToken && $0 == $0.asciiLowercased }
     }
 
     /// RFC 9110 §5.6.2.

@@ -88,7 +88,7 @@ extension HTTPFields {
     /// The same as `[.contentType]`, without the generic sequences by which that joins several: every response is asked.
     fileprivate var contentType: String? {
         var first: HTTPField?
-        for field in self where field.name == .contentType {
+        for field in self where field.name.canonicalName.utf8.count == 12 && field.name == .contentType {
             guard first == nil else { return self[.contentType] }
             first = field
         }

@@ -6,14 +6,14 @@ import EventLoop
 final class CurlTimer {
     private let loop: EventLoop
     private let action: () -> Void
-    private var deadline: MonotonicTime?
+    @exclusivity(unchecked) private var deadline: MonotonicTime?
     /// Fires at once and often; apart from `later`, so that the far deadlines it displaces do not pile up.
     private lazy var soon = Entry(self)
     private lazy var later = Entry(self)
 
     private final class Entry {
-        var armed: MonotonicTime?
-        var timer: LoopTimer?
+        @exclusivity(unchecked) var armed: MonotonicTime?
+        @exclusivity(unchecked) var timer: LoopTimer?
 
         init(_ owner: CurlTimer) {
             timer = LoopTimer { [weak self, weak owner] in
@@ -35,7 +35,7 @@ final class CurlTimer {
             deadline = nil
             return
         }
-        let deadline = MonotonicTime.now.advanced(by: .milliseconds(milliseconds))
+        let deadline = MonotonicTime.now.advanced(byMilliseconds: milliseconds)
         self.deadline = deadline
         arm(milliseconds <= 10 ? soon : later, for: deadline)
     }

@@ -7,8 +7,8 @@ import EventLoop
 // Everything here is touched on the loop's thread alone.
 final class DeadlineSweep {
     private let loop: EventLoop
-    private var transfers: [Transfer] = []
-    private var armed: MonotonicTime?
+    @exclusivity(unchecked) private var transfers: [Transfer] = []
+    @exclusivity(unchecked) private var armed: MonotonicTime?
     private var timer: LoopTimer?
 
     init(loop: EventLoop) {

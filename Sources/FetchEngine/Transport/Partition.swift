@@ -82,22 +82,22 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     let connections: ConnectionTable
     let descriptors: DescriptorLine
     /// The time when the loop last turned to libcurl.
-    private(set) var now = MonotonicTime.now
-    private(set) var count = 0
-    private(set) var lastUse = MonotonicTime.now
+    @exclusivity(unchecked) private(set) var now = MonotonicTime.now
+    @exclusivity(unchecked) private(set) var count = 0
+    @exclusivity(unchecked) private(set) var lastUse = MonotonicTime.now
 
     private let loop: EventLoop
     /// Made when the first transfer starts.
     private var multi: UnsafeMutableRawPointer?
-    private var lines: [URLRecord.Origin: Line] = [:]
+    @exclusivity(unchecked) private var lines: [URLRecord.Origin: Line] = [:]
     private var multiplexing: Set<URLRecord.Origin> = []
-    private var confirmed: Set<URLRecord.Origin> = []
-    private var changed: [Transfer] = []
+    @exclusivity(unchecked) private var confirmed: Set<URLRecord.Origin> = []
+    @exclusivity(unchecked) private var changed: [Transfer] = []
     /// Those that have lost a socket before they were connected.
-    private var refused: [Transfer] = []
+    @exclusivity(unchecked) private var refused: [Transfer] = []
     /// Whether libcurl works on transfers, and does not just end one.
-    private var isDriving = false
-    private var lastTicket: UInt64 = 0
+    @exclusivity(unchecked) private var isDriving = false
+    @exclusivity(unchecked) private var lastTicket: UInt64 = 0
     private var timer: CurlTimer?
     private lazy var ftpPoller = FTPPoller(loop: loop) { [weak self] in self?.driveAll() }
 

@@ -16,7 +16,7 @@ extension Transfer {
 
     /// Makes ready for the response's body.
     func prepareDecoding(of head: HeadCollector.Head) throws(LoadError) {
-        guard offersCodings, request.method != .head, head.status.code != 304 else { return }
+        guard head.isCoded, offersCodings, request.method != .head, head.status.code != 304 else { return }
         decoder = try ContentDecoder(
             coding: Response.contentCoding(head.fields), limit: shared.value.decodingLimits)
     }

@@ -33,7 +33,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Whether libcurl was given the second step of a handshake.
     var hasShakenHands = false
     /// Whether, and why, it is to begin again.
-    var restart: Restart?
+    @exclusivity(unchecked) var restart: Restart?
     var needsNewConnection = false
     /// Whether the connection was lost once, and the request sent again.
     var hasLostConnection = false
@@ -46,8 +46,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// How many descriptors are set apart for it.
     var reserved = 0
 
-    var stage = Stage.queued
-    var easy: CurlHandle?
+    @exclusivity(unchecked) var stage = Stage.queued
+    @exclusivity(unchecked) var easy: CurlHandle?
     var fieldList: UnsafeMutablePointer<curl_slist>?
     /// The fields for the proxy only.
     var proxyFieldList: UnsafeMutablePointer<curl_slist>?
@@ -58,7 +58,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     var addressList: UnsafeMutablePointer<curl_slist>?
     var errorText: UnsafeMutablePointer<CChar>?
     /// Where the sweep keeps it.
-    var sweepIndex = -1
+    @exclusivity(unchecked) var sweepIndex = -1
     /// Its place among those that wait for a connection.
     var ticket: UInt64 = 0
     @exclusivity(unchecked) var lastActivity: MonotonicTime
@@ -66,19 +66,19 @@ final class Transfer: Exchange, @unchecked Sendable {
     @exclusivity(unchecked) var collector: HeadCollector
     @exclusivity(unchecked) var headerBytes = 0
     /// How often libcurl was about to send the request.
-    var requestCount = 0
+    @exclusivity(unchecked) var requestCount = 0
     /// The head of the request as far as libcurl has sent it; nil once it is on record, and where it is not recorded.
     var sentHead: [UInt8]?
     var isSendingPaused = false
     /// The bandwidths that it shares with others, and the one of its own.
     let bandwidthSource: (@Sendable () -> [Bandwidth])?
     private(set) var ownBandwidth: Bandwidth?
-    var throttles = Throttles()
+    @exclusivity(unchecked) var throttles = Throttles()
     /// Undoes the content coding; nil when there is none, or the caller does it.
-    var decoder: ContentDecoder?
+    @exclusivity(unchecked) var decoder: ContentDecoder?
     var isToDecodeLater = false
     /// Checks the digest of the body; nil when none is stated.
-    var contentCheck: ContentCheck?
+    @exclusivity(unchecked) var contentCheck: ContentCheck?
     /// Whether the request waits for a `100 Continue` before its body.
     var expectsContinue = false
     /// Whether the server does not know how to give it.

@@ -145,6 +145,19 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
+    @Test func `a storage that is known to be empty is not asked for cookies`() async throws {
+        let origin = try cookieOrigin(["/": "200 OK\r\n"])
+        let (session, _) = cookieSession { $0.httpCookieStorage = BrokenCookieStorage(isKnownEmpty: true) }
+        _ = try await session.data(for: Request(url: try URLRecord(origin.url())))
+        let memory = MemoryCookieStorage()
+        #expect(memory.isKnownEmpty)
+        let context = CookieContext(url: try URLRecord("http://a.test/"))
+        _ = try await memory.store(
+            Cookie.verdicts(onResponseHeaderFields: [.setCookie: "a=1"], from: context, at: .now),
+            from: context, at: .now)
+        #expect(!memory.isKnownEmpty)
+    }
+
     @Test func `configurations are equal when they share the storage`() {
         let configuration = SessionConfiguration()
         var other = configuration
@@ -158,6 +171,10 @@ import Testing
 /// A storage that can do nothing.
 private actor BrokenCookieStorage: CookieStorage {
     private static let failure = LoadError(.resourceUnavailable, "The cookies cannot be had.")
+
+    nonisolated let isKnownEmpty: Bool
+
+    init(isKnownEmpty: Bool = false) { self.isKnownEmpty = isKnownEmpty }
 
     func cookies(for context: CookieContext, at now: UnixTime) async throws(LoadError) -> [Cookie] {
         throw Self.failure
