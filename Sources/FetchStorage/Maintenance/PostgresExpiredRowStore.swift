@@ -418,42 +418,53 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
     }
 
     /// Takes away what stops flows for jobs that have not failed any more, where results are on other servers.
+    ///
+    /// Pages go on behind each other: however many stay, those behind them are looked at.
     private func removeFlowBlocksOnShards() async throws -> Int {
-        let blocks = try await client.query(
-            """
-            -- flowBlocks.all
-            SELECT o.tenant_id, o.flow, o.job_id
-            FROM flow_blocks o
-            WHERE NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id)
-            LIMIT 10000
-            """
-        ).map {
-            (
-                tenant: try $0.decode(Tenant.ID.self, at: 0), flow: try $0.decode(String.self, at: 1),
-                job: try $0.decode(Job.ID.self, at: 2)
-            )
+        var removed = 0
+        var behind: Query = ""
+        while removed < limit {
+            let blocks = try await client.query(
+                """
+                -- flowBlocks.all
+                SELECT o.tenant_id, o.flow, o.job_id
+                FROM flow_blocks o
+                WHERE NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id) \(behind)
+                ORDER BY o.tenant_id, o.flow, o.job_id
+                LIMIT \(limit)
+                """
+            ).map {
+                (
+                    tenant: try $0.decode(Tenant.ID.self, at: 0), flow: try $0.decode(String.self, at: 1),
+                    job: try $0.decode(Job.ID.self, at: 2)
+                )
+            }
+            guard let last = blocks.last else { break }
+            behind = "AND (o.tenant_id, o.flow, o.job_id) > (\(last.tenant), \(last.flow), \(last.job))"
+            let failed = Set(
+                try await client.query(
+                    """
+                    -- results.failed
+                    SELECT job_id
+                    FROM results
+                    WHERE tenant_id = ANY (\(Array(Set(blocks.map(\.tenant))))) AND job_id = ANY (\(blocks.map(\.job)))
+                        AND state = 'failed'
+                    """
+                ).map { try $0.decode(Job.ID.self, at: 0) })
+            let over = blocks.filter { !failed.contains($0.job) }
+            removed += try await delete(
+                """
+                -- expired.flowBlocks
+                DELETE FROM flow_blocks b
+                USING unnest(
+                    \(over.map(\.tenant)), \(over.map(\.flow)), \(over.map(\.job))
+                ) AS over (tenant_id, flow, job_id)
+                WHERE b.tenant_id = over.tenant_id AND b.flow = over.flow AND b.job_id = over.job_id
+                    AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = b.tenant_id AND q.job_id = b.job_id)
+                RETURNING 1
+                """)
         }
-        guard !blocks.isEmpty else { return 0 }
-        let failed = Set(
-            try await client.query(
-                """
-                -- results.failed
-                SELECT job_id
-                FROM results
-                WHERE tenant_id = ANY (\(Array(Set(blocks.map(\.tenant))))) AND job_id = ANY (\(blocks.map(\.job)))
-                    AND state = 'failed'
-                """
-            ).map { try $0.decode(Job.ID.self, at: 0) })
-        let over = blocks.filter { !failed.contains($0.job) }.prefix(limit)
-        return try await delete(
-            """
-            -- expired.flowBlocks
-            DELETE FROM flow_blocks b
-            USING unnest(\(over.map(\.tenant)), \(over.map(\.flow)), \(over.map(\.job))) AS over (tenant_id, flow, job_id)
-            WHERE b.tenant_id = over.tenant_id AND b.flow = over.flow AND b.job_id = over.job_id
-                AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = b.tenant_id AND q.job_id = b.job_id)
-            RETURNING 1
-            """)
+        return removed
     }
 
     /// Removes remembered answers that have ended; no node uses them, so none has to hear of it.

@@ -98,10 +98,13 @@ import Testing
                 #expect(try await queue.claim(limit: 500).count == 500)
                 try await database.client.query("DELETE FROM queue")
             }
+            // A plan that is made anew, as statements of a sharded database are, looks for the ends of indexes: at up to 100
+            // pages for each.
+            let planning: Int64 = database.client.isSharded ? 200 : 0
             let many = try await pages()
-            #expect(many < 2 * few, "\(few) pages, then \(many)")
+            #expect(many < 2 * few + planning, "\(few) pages, then \(many)")
             let manyOfLate = try await pagesOfLate()
-            #expect(manyOfLate < 2 * fewOfLate, "\(fewOfLate) pages of late jobs, then \(manyOfLate)")
+            #expect(manyOfLate < 2 * fewOfLate + planning, "\(fewOfLate) pages of late jobs, then \(manyOfLate)")
             await holder.close()
         }
     }
