@@ -99,6 +99,13 @@ import Testing
             + (name == "explain" ? origin.url("/page").escaped : "")
     }
 
+    /// Whether the background of a page is as dark or as light as the scheme.
+    private func isShown(in theme: String, by browser: Browser) async throws -> Bool {
+        let color = try await browser.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)", as: [Int].self)
+        return color.reduce(0, +) < 384 ? theme == "dark" : theme == "light"
+    }
+
     @Test(.timeLimit(.minutes(4)))
     func `every screen is there without JavaScript, on a desk and on a phone, light and dark`() async throws {
         let origin = try origin()
@@ -108,9 +115,9 @@ import Testing
             let service = try await ServiceProcess.start(place, key: key)
             let ids = try await fill(service, origin)
             for (width, theme) in [(1280, "light"), (1280, "dark"), (1000, "light"), (360, "light")] {
-                let flags = ["--blink-settings=scriptEnabled=false"] + (theme == "dark" ? ["--force-dark-mode"] : [])
-                try await Browser.with(width: width, flags: flags) { browser in
+                try await Browser.with(width: width, flags: ["--blink-settings=scriptEnabled=false"]) { browser in
                     try await browser.resize(width: width, height: 1600)
+                    try await browser.prefer(scheme: theme)
                     try await browser.open(service.base + "/dashboard")
                     try await browser.type(key, into: "#key")
                     try await browser.follow("form.card button")
@@ -124,6 +131,7 @@ import Testing
                             #expect(!main.contains(secret), "\(name)")
                         }
                         #expect(try await browser.evaluate("window.innerWidth", as: Int.self) == width)
+                        #expect(try await isShown(in: theme, by: browser), "\(name)")
                         let shown = try await browser.evaluate(
                             "[document.documentElement.scrollWidth <= window.innerWidth, "
                                 + "document.querySelectorAll('main b').length === 0, "
@@ -146,8 +154,10 @@ import Testing
         try await ServiceProcess.Place.with(allowing: [address]) { place in
             let key = try await place.key(scopes: .all)
             let service = try await ServiceProcess.start(place, key: key)
-            try await Browser.with(width: 1280, flags: theme == "dark" ? ["--force-dark-mode"] : []) { browser in
+            try await Browser.with(width: 1280) { browser in
+                try await browser.prefer(scheme: theme)
                 try await browser.open(service.base + "/dashboard")
+                #expect(try await isShown(in: theme, by: browser))
                 #expect(try await Accessibility.violations(of: browser) == [], "signing in")
                 try await browser.type(key, into: "#key")
                 try await browser.follow("form.card button")

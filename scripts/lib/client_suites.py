@@ -4,6 +4,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from urllib.parse import urlsplit
@@ -96,14 +97,17 @@ def run_in_browser(folder, dist, environment):
         PAGE.replace("KEY", environment["FETCHD_KEY"]).replace("ORIGIN", environment["ORIGIN"]), encoding="utf-8")
     pages = Pages(urlsplit(environment["FETCHD_URL"]).port, page)
     browser = subprocess.Popen(
-        [program("chromium"), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile",
-         f"{pages.url}/page.html"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        [program("chromium-headless-shell"), "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile",
+         # Without somebody to steer it, it would end when the page is loaded.
+         "--remote-debugging-port=0", f"{pages.url}/page.html"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         told = pages.told.get(timeout=60)
     except queue.Empty:
         raise Failed("The page in Chromium told nothing within a minute.") from None
     finally:
-        browser.terminate()
+        # Its program is started by a script, which would end without it.
+        os.killpg(browser.pid, signal.SIGTERM)
         browser.wait()
         pages.stop()
     if told != {"text": "read by a client", "last": "job.finished", "status": 422}:
