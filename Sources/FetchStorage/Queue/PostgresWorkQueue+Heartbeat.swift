@@ -14,7 +14,9 @@ extension PostgresWorkQueue {
                     VALUES (
                         \(node), now() + \(lease), \(presence.url), \(Int64(presence.volume.number)),
                         \(presence.roles.map(\.rawValue).sorted()))
-                    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, url = excluded.url
+                    -- One that was begun before the node listened may come after the one that tells where it does.
+                    ON CONFLICT (id) DO UPDATE
+                    SET lease_until = excluded.lease_until, url = coalesce(excluded.url, nodes.url)
                 ),
                 """, leaseWasLost: "NOT EXISTS (SELECT FROM before)")
     }
