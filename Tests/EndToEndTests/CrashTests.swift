@@ -171,7 +171,8 @@ import Testing
                 try await connection.query("LOCK TABLE attempts IN EXCLUSIVE MODE")
                 let batch = "[\(Array(repeating: message, count: count).joined(separator: ","))]"
                 #expect(try await first.request(.post, "/v2/batch", body: batch).status == 200)
-                try await until { asked.withLock { $0 == count } }
+                // On a busy machine the lease may run out meanwhile, and some are asked for again.
+                try await until { asked.withLock { $0 >= count } }
                 first.send(SIGKILL)
                 #expect(try await first.waitForEnd() == -SIGKILL)
                 // The server has not noticed.

@@ -1,4 +1,6 @@
 import FetchRuntime
+import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 extension Condition {
@@ -17,24 +19,25 @@ extension Condition {
     ) async rethrows {
         let leaving = client?.onLeave { self.signal() }
         defer { if let leaving { client?.forget(leaving) } }
+        let loop = client?.channel.eventLoop ?? MultiThreadedEventLoopGroup.singleton.any()
         while client?.hasLeft != true, !Task.isCancelled, !Task.isShuttingDownGracefully {
             let rest = deadline - .now
             guard rest > .zero else { return }
-            await pause(for: min(rest, Self.pollInterval))
+            await pause(for: min(rest, Self.pollInterval), on: loop)
             if try await isThere() { return }
         }
     }
 
     /// Returns at a signal, when the time is up, or when the service stops.
-    private func pause(for time: Duration) async {
-        await withDiscardingTaskGroup { group in
-            group.addTask { if (try? await Task.sleep(for: time)) != nil { self.signal() } }
-            await withGracefulShutdownHandler {
-                await next()
-            } onGracefulShutdown: {
-                self.signal()
-            }
-            group.cancelAll()
+    ///
+    /// The loop has the timer: a child task that sleeps would have to end on a thread of the pool before this could return.
+    private func pause(for time: Duration, on loop: any EventLoop) async {
+        let timer = loop.scheduleTask(in: TimeAmount(time)) { self.signal() }
+        await withGracefulShutdownHandler {
+            await next()
+        } onGracefulShutdown: {
+            self.signal()
         }
+        timer.cancel()
     }
 }
