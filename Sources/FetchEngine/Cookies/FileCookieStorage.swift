@@ -26,6 +26,9 @@ public final class FileCookieStorage: CookieStorage {
         self.file = file
     }
 
+    /// Whether it has no cookie, not even an expired one.
+    public var isKnownEmpty: Bool { memory.isKnownEmpty }
+
     /// The cookies that a request carries, in the order of its field.
     public nonisolated(nonsending) func cookies(for context: CookieContext, at now: UnixTime) async -> [Cookie] {
         await memory.cookies(for: context, at: now)

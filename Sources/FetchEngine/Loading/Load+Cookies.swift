@@ -13,9 +13,7 @@ extension Load {
     ///
     /// Only the hop carries them; the next one is given its own.
     func withCookies(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
-        guard configuration.httpShouldSetCookies, let storage = cookieStorage(for: request) else {
-            return request
-        }
+        guard sendsCookies(request), let storage = cookieStorage(for: request) else { return request }
         let cookies = try await storage.cookies(for: cookieContext(of: request), at: .now)
         try checkCancellation()
         guard !cookies.isEmpty else { return request }

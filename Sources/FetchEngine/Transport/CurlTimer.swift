@@ -35,7 +35,7 @@ final class CurlTimer {
             deadline = nil
             return
         }
-        let deadline = MonotonicTime.now.advanced(byMilliseconds: milliseconds)
+        let deadline = MonotonicTime.now.advanced(by: .milliseconds(milliseconds))
         self.deadline = deadline
         arm(milliseconds <= 10 ? soon : later, for: deadline)
     }

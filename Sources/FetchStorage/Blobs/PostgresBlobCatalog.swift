@@ -238,15 +238,8 @@ package struct PostgresBlobCatalog: BlobCatalog {
         guard !candidates.isEmpty else { return candidates }
         let tenants = try candidates.map { try $0.decode(Tenant.ID.self, at: 0) }
         let jobs = try candidates.map { try $0.decode(Job.ID.self, at: 2) }
-        let named = Set(
-            try await client.query(
-                """
-                -- results.blobs
-                SELECT blob_id
-                FROM results
-                WHERE tenant_id = ANY (\(Array(Set(tenants)))) AND job_id = ANY (\(jobs)) AND blob_id IS NOT NULL
-                """
-            ).map { try $0.decode(Blob.ID.self, at: 0) })
+        let named: Set<Blob.ID> = try await client.find(
+            "results.blobs", "blob_id", in: "results", of: jobs, of: Set(tenants), "AND blob_id IS NOT NULL")
         let ids = try candidates.map { try $0.decode(Blob.ID.self, at: 1) }
         let fenced = zip(tenants, ids).filter { !named.contains($1) }
         return try await client.query(

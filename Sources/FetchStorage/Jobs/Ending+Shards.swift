@@ -24,14 +24,29 @@ extension Query {
 extension QueryRunner {
     /// Which of some jobs of some tenants have their results.
     func finalJobs(among jobs: [Job.ID], of tenants: Set<Tenant.ID>) async throws -> Set<Job.ID> {
+        try await find("results.known", "job_id", in: "results", of: jobs, of: tenants)
+    }
+
+    /// The values that a column has in the rows of some jobs of some tenants.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the statement.
+    ///   - key: The column of the jobs' ids.
+    ///   - condition: Further words of the condition, from `AND`.
+    func find<Value: PostgresValue & Hashable>(
+        _ name: Query, _ column: Query, in table: Query, by key: Query = "job_id", of jobs: [Job.ID],
+        of tenants: Set<Tenant.ID>, _ condition: Query = ""
+    ) async throws -> Set<Value> {
         // By lists: from them it is known which servers have the rows.
         Set(
             try await query(
                 """
-                -- results.known
-                SELECT job_id FROM results WHERE tenant_id = ANY (\(Array(tenants))) AND job_id = ANY (\(jobs))
+                -- \(name)
+                SELECT \(column)
+                FROM \(table)
+                WHERE tenant_id = ANY (\(Array(tenants))) AND \(key) = ANY (\(jobs)) \(condition)
                 """
-            ).map { try $0.decode(Job.ID.self, at: 0) })
+            ).map { try $0.decode(Value.self, at: 0) })
     }
 }
 

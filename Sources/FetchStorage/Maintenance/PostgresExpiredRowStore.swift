@@ -397,15 +397,8 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             )
         }
         guard !old.isEmpty else { return 0 }
-        let kept = Set(
-            try await client.query(
-                """
-                -- jobs.known
-                SELECT id
-                FROM jobs
-                WHERE tenant_id = ANY (\(Array(Set(old.map(\.tenant))))) AND id = ANY (\(old.map(\.job)))
-                """
-            ).map { try $0.decode(Job.ID.self, at: 0) })
+        let kept: Set<Job.ID> = try await client.find(
+            "jobs.known", "id", in: "jobs", by: "id", of: old.map(\.job), of: Set(old.map(\.tenant)))
         let gone = old.filter { !kept.contains($0.job) }
         return try await delete(
             """
@@ -441,16 +434,9 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             }
             guard let last = blocks.last else { break }
             behind = "AND (o.tenant_id, o.flow, o.job_id) > (\(last.tenant), \(last.flow), \(last.job))"
-            let failed = Set(
-                try await client.query(
-                    """
-                    -- results.failed
-                    SELECT job_id
-                    FROM results
-                    WHERE tenant_id = ANY (\(Array(Set(blocks.map(\.tenant))))) AND job_id = ANY (\(blocks.map(\.job)))
-                        AND state = 'failed'
-                    """
-                ).map { try $0.decode(Job.ID.self, at: 0) })
+            let failed: Set<Job.ID> = try await client.find(
+                "results.failed", "job_id", in: "results", of: blocks.map(\.job), of: Set(blocks.map(\.tenant)),
+                "AND state = 'failed'")
             let over = blocks.filter { !failed.contains($0.job) }
             removed += try await delete(
                 """
