@@ -32,7 +32,7 @@ package struct TestDatabase: Sendable {
             "CREATE DATABASE \(.identifier(name)) TEMPLATE \(.identifier(template)) STRATEGY file_copy")
         let database = TestDatabase(name: name, configure: configure)
         do {
-            if hasCitus { try await database.distribute(hasSchema: !migrations.isEmpty) }
+            if hasCitus { try await database.distribute() }
             let value = try await body(database)
             try await database.drop()
             return value
@@ -59,10 +59,11 @@ package struct TestDatabase: Sendable {
     package static let hasCitus = ProcessInfo.processInfo.environment["TEST_SHARDED"] == "citus"
 
     /// The extension is not in the template, whose copies its background worker would hold up.
-    private func distribute(hasSchema: Bool) async throws {
+    private func distribute() async throws {
         let connection = try await connect()
         try await connection.query("CREATE EXTENSION citus")
-        if hasSchema { try await connection.query("SELECT distribute_tables()") }
+        let isOurs = try await connection.query("SELECT WHERE to_regproc('distribute_tables') IS NOT NULL")
+        if !isOurs.isEmpty { try await connection.query("SELECT distribute_tables()") }
         await connection.close()
     }
 

@@ -181,20 +181,28 @@ import Testing
 
     /// Has the database store all values as they are.
     private static func storeUncompressed(_ client: Client) async throws {
+        // The rows of a distributed table are in its shards, which the table does not pass a change on to.
+        let isDistributed: Query =
+            TestDatabase.hasCitus ? "EXISTS (SELECT FROM pg_dist_partition d WHERE d.logicalrelid = c.oid)" : "false"
         try await client.query(
             """
             DO $$
             DECLARE
                 part record;
+                change text := 'ALTER TABLE %s ALTER COLUMN %I SET STORAGE EXTERNAL';
             BEGIN
                 FOR part IN
-                    SELECT c.oid::regclass AS name, a.attname
+                    SELECT c.oid::regclass AS name, a.attname, \(isDistributed) AS is_distributed
                     FROM pg_class c
                     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND a.attlen = -1 AND NOT a.attisdropped
                     JOIN pg_type t ON t.oid = a.atttypid AND t.typstorage <> 'p'
                     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
                 LOOP
-                    EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE EXTERNAL', part.name, part.attname);
+                    IF part.is_distributed THEN
+                        PERFORM run_command_on_shards(part.name, format(change, '%s', part.attname));
+                    ELSE
+                        EXECUTE format(change, part.name, part.attname);
+                    END IF;
                 END LOOP;
             END
             $$

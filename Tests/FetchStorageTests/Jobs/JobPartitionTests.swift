@@ -34,7 +34,8 @@ import Testing
             UNION SELECT tableoid::regclass::text FROM results WHERE job_id = \(id)
             UNION SELECT tableoid::regclass::text FROM attempts WHERE job_id = \(id)
             """)
-        return Set(try rows.map { try $0.decode(String.self, at: 0) })
+        // Over Citus these are of a shard, whose number ends the name.
+        return Set(try rows.map { try $0.decode(String.self, at: 0).replacing(/_[0-9]+$/, with: "") })
     }
 
     // R40
@@ -93,7 +94,7 @@ import Testing
             ] {
                 let rows = try await fixture.database.client.query("EXPLAIN (COSTS OFF) SELECT FROM \(read)")
                 let plan = try rows.map { try $0.decode(String.self, at: 0) }
-                #expect(plan.filter { $0.contains("Scan") }.count == 1, "\(plan)")
+                #expect(plan.count { $0.contains(#/Scan (using|on) /#) } == 1, "\(plan)")
             }
         }
     }

@@ -26,21 +26,28 @@ extension StoreFixture {
     func columns(of id: Job.ID) async throws -> String? {
         // Over one server SQL stores no host, whatever forms the statements of this program have.
         let isIgnored = TestDatabase.isSharded && !TestDatabase.hasCitus
+        let jobs = try await database.client.query(
+            """
+            SELECT row(tenant_id, kind, host, session, labels, group_id)::text, created_at
+            FROM jobs
+            WHERE id = \(id)
+            """)
+        guard let job = jobs.first else { return nil }
+        let (own, storedAt) = (try job.decode(String.self, at: 0), try job.decode(Timestamp.self, at: 1))
         let rows = try await database.client.query(
             """
             SELECT row(
-                j.tenant_id, j.kind, j.host, j.session, j.labels, j.group_id, q.group_id, q.rank, q.session_id,
-                q.endpoint_id, q.scheduled, q.discretionary, q.suspended, q.expires_at,
-                CASE WHEN q.discretionary THEN (q.run_at - j.created_at)::text WHEN q.scheduled THEN q.run_at::text END,
+                q.group_id, q.rank, q.session_id, q.endpoint_id, q.scheduled, q.discretionary, q.suspended,
+                q.expires_at,
+                CASE WHEN q.discretionary THEN (q.run_at - \(storedAt))::text WHEN q.scheduled THEN q.run_at::text END,
                 q.flow, q.gate, CASE WHEN NOT \(isIgnored) THEN q.host END, q.claim, q.tries,
                 ARRAY(
-                    SELECT h.blob_id FROM blob_pins h WHERE h.tenant_id = j.tenant_id AND h.job_id = j.id ORDER BY 1
+                    SELECT h.blob_id FROM blob_pins h WHERE h.tenant_id = q.tenant_id AND h.job_id = q.job_id ORDER BY 1
                 )
             )::text
-            FROM jobs j
-            JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-            WHERE j.id = \(id)
+            FROM queue q
+            WHERE q.job_id = \(id)
             """)
-        return try rows.first?.decode(at: 0)
+        return try rows.first.map { own + (try $0.decode(String.self, at: 0)) }
     }
 }
