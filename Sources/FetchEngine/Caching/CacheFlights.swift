@@ -20,14 +20,23 @@ final class CacheFlights: Sendable {
         let key: CacheKey
     }
 
+    fileprivate struct Place: Hashable {
+        let cache: ObjectIdentifier
+        let origin: URLRecord.Origin
+    }
+
     private struct State {
         var flights: [Key: CacheFlight] = [:]
         /// Until when answers are expected not to be stored.
         var passes: [Key: MonotonicTime] = [:]
+        /// How many answers of an origin could not be stored since the last one that could.
+        var refusals: [Place: Int] = [:]
     }
 
     private static let passTime: Duration = .seconds(60)
     private static let passLimit = 1000
+    /// After so many answers in succession that could not be stored, no other process is asked for a turn.
+    static let refusalLimit = 16
     private let state = Mutex(State())
 
     func join(_ cache: any ResponseCache, _ key: CacheKey, now: MonotonicTime) -> Part {
@@ -59,6 +68,18 @@ final class CacheFlights: Sendable {
         flight.end()
     }
 
+    fileprivate func mayStore(from place: Place) -> Bool {
+        state.withLock { $0.refusals[place, default: 0] < Self.refusalLimit }
+    }
+
+    fileprivate func note(isStorable: Bool, from place: Place) {
+        state.withLock { state in
+            guard !isStorable else { return state.refusals[place] = nil }
+            if state.refusals.count >= Self.passLimit { state.refusals.removeAll() }
+            state.refusals[place, default: 0] += 1
+        }
+    }
+
     /// The duty to fetch something that others wait for; given back with the last reference.
     final class CacheLease: Sendable {
         let flight: CacheFlight
@@ -66,6 +87,8 @@ final class CacheFlights: Sendable {
         private let key: Key
         private let passTime = Mutex<MonotonicTime?>(nil)
         private let turn = Mutex<(any CacheTurn)?>(nil)
+        /// Where the answer comes from, when it is of use to know whether that can be stored.
+        private let place = Mutex<Place?>(nil)
 
         fileprivate init(flight: CacheFlight, flights: CacheFlights, key: Key) {
             self.flight = flight
@@ -78,8 +101,27 @@ final class CacheFlights: Sendable {
         /// Keeps other processes that share the cache waiting as long as the lease is held.
         func hold(_ turn: (any CacheTurn)?) { self.turn.withLock { $0 = turn } }
 
+        /// Whether the answer may be one to store, as far as those before it from the same origin tell; others share it
+        /// then.
+        func mayStore(from origin: URLRecord.Origin) -> Bool {
+            let place = Place(cache: key.cache, origin: origin)
+            self.place.withLock { $0 = place }
+            return flights.mayStore(from: place)
+        }
+
         /// Notes that the answer cannot be stored, so that those who come next do not wait.
-        func noteUnstorable(at now: MonotonicTime) { passTime.withLock { $0 = now } }
+        func noteUnstorable(at now: MonotonicTime) {
+            passTime.withLock { $0 = now }
+            note(isStorable: false)
+        }
+
+        /// Notes that the head of the answer lets it be stored.
+        func noteStorable() { note(isStorable: true) }
+
+        private func note(isStorable: Bool) {
+            guard let place = place.withLock({ $0 }) else { return }
+            flights.note(isStorable: isStorable, from: place)
+        }
     }
 }
 

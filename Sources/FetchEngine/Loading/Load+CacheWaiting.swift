@@ -3,11 +3,16 @@ import EventLoop
 // Waiting for another load that fetches the same, in this process or in another one.
 extension Load {
     /// Waits until no other process fetches the response for this load, which may be stored then.
+    ///
+    /// A turn costs every load a call, and serves only what is stored, so an origin whose answers cannot be is asked
+    /// without one.
     func turn(
         _ answer: CacheMachine.Answer, _ lease: CacheLease, _ cache: any ResponseCache, _ visit: CacheVisit,
         on loop: isolated TransferLoop
     ) async throws(LoadError) -> CacheMachine.Answer {
-        guard let shared = cache as? any SharedResponseCache, shared.isShared else { return answer }
+        guard let shared = cache as? any SharedResponseCache, shared.isShared,
+            lease.mayStore(from: visit.machine.request.url.origin)
+        else { return answer }
         let (key, limit, reason) = (visit.machine.key, patience, visit.machine.status.forward)
         let turn = try await self.answer(on: loop) { await shared.turn(for: key, within: limit) }
         lease.hold(turn)

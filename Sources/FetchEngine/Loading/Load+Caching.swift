@@ -189,6 +189,7 @@ extension Load {
             exchange.response?.cacheStatus = visit.machine.status
             return
         }
+        visit.lease?.noteStorable()
         var entry = entry
         entry.userInfo = rules.userInfo
         if rules.storagePolicy == .allowedInMemoryOnly { entry.storagePolicy = .allowedInMemoryOnly }

@@ -133,6 +133,28 @@ import Testing
         try await until { !cache.isHeld }
     }
 
+    @Test func `an origin whose answers cannot be stored is asked without a turn, until one can`() async throws {
+        let answers = ["private": "no-store", "public": "max-age=60"].mapValues {
+            CachingOrigin.answer(200, ["Cache-Control: \($0)"], body: "body")
+        }
+        let origin = try CachingOrigin { _, head in answers[head.contains("/public") ? "public" : "private"] }
+        let other = try CachingOrigin("Cache-Control: no-store")
+        let cache = Turns()
+        let session = Session.caching(in: cache)
+        func asked(_ paths: some Sequence<String>, _ origin: CachingOrigin) async throws -> Int {
+            let before = cache.asked.withLock { $0 }
+            for path in paths { _ = try await session.text(try origin.request(path)) }
+            return cache.asked.withLock { $0 } - before
+        }
+        let limit = CacheFlights.refusalLimit
+        let isAsked = try await asked((0..<limit + 8).map { "/private/\($0)" }, origin)
+        #expect(isAsked == limit)
+        #expect(try await asked(["/public/1"], origin) == 0)
+        #expect(try await asked(["/public/2", "/private/again"], origin) == 2)
+        #expect(try await asked(["/"], other) == 1)
+        #expect(origin.count == limit + 11)
+    }
+
     // Proves: CCH-21.
     @Test func `what another process has stored meanwhile is taken`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")

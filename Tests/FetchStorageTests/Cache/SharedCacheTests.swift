@@ -291,4 +291,28 @@ import Testing
             #expect(turn != nil)
         }
     }
+
+    // What is returned is ended by the statement that takes the next turn, or soon after the last one.
+    @Test func `a turn that is returned and taken again at once is held, and all end`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let caches = try [cache(fixture, 0), cache(fixture, 1)].map { try #require($0 as? any SharedResponseCache) }
+            let client = fixture.database.client
+            try await client.query(
+                """
+                INSERT INTO nodes (id, lease_until, volume, roles)
+                VALUES (\(fixture.ids[0]), now() + interval '1 hour', 1, '{worker}')
+                """)
+            let key = CacheKey(try request())
+            for number in 0..<10 {
+                var turns = [await caches[0].turn(for: key, within: .seconds(60))]
+                turns.append(
+                    await caches[0].turn(for: CacheKey(try request(url + "\(number)")), within: .seconds(60)))
+                #expect(turns.allSatisfy { $0 != nil })
+                #expect(await caches[1].turn(for: key, within: .milliseconds(30)) == nil)
+                turns = []
+            }
+            #expect(await caches[1].turn(for: key, within: .seconds(60)) != nil)
+            try await until { try await client.query("SELECT FROM cache_turns").isEmpty }
+        }
+    }
 }
