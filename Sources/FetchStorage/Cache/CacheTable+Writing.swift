@@ -82,7 +82,7 @@ extension CacheTable {
                         PARTITION BY e.tenant_id, e.session_id, e.key, i.selection ORDER BY e.responded_at DESC
                     ) >= \(Int64(MemoryTier.maximumVariants)) AS is_over
                 FROM input i
-                JOIN cache_entries e ON e.tenant_id = i.tenant_id AND e.session_id = i.session_id AND e.key = i.key
+                CROSS JOIN \(entries(of: "i")) e
             ), surplus AS (
                 DELETE FROM cache_entries e
                 USING crowd c

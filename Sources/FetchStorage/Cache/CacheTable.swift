@@ -53,6 +53,21 @@ struct CacheTable: Sendable {
         try await looking.submit([Place(key, of: session)]).first ?? []
     }
 
+    /// The entries for a key, by the columns of another table that are called as its own.
+    ///
+    /// They are read in the order of the primary key, which no other index has: one that knows but the tenant looks as cheap
+    /// while there are few entries, and a plan made then is kept.
+    static func entries(of key: Query) -> Query {
+        """
+        LATERAL (
+            SELECT e.ctid, e.*
+            FROM cache_entries e
+            WHERE e.tenant_id = \(key).tenant_id AND e.session_id = \(key).session_id AND e.key = \(key).key
+            ORDER BY e.selection
+        )
+        """
+    }
+
     private static func look(_ places: [Place], client: Client) async throws -> [[StoredEntry]] {
         let rows = try await client.query(
             """
@@ -62,24 +77,20 @@ struct CacheTable: Sendable {
                 FROM unnest(
                     \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
                 ) AS wanted (tenant_id, session_id, key)
-            ), idle AS MATERIALIZED (
-                SELECT e.tenant_id, e.session_id, e.key, e.selection
+            ), found AS MATERIALIZED (
+                SELECT e.ctid AS row, e.used_at, e.tenant_id, e.session_id, e.key, e.entry, e.body, e.blob_id
                 FROM wanted w
-                JOIN cache_entries e
-                    ON e.tenant_id = w.tenant_id AND e.session_id = w.session_id AND e.key = w.key
-                WHERE e.used_at < now() - interval '1 minute'
+                CROSS JOIN \(entries(of: "w")) e
+            ), idle AS MATERIALIZED (
+                SELECT e.ctid AS row
+                FROM cache_entries e
+                WHERE e.ctid = ANY (ARRAY(SELECT row FROM found WHERE used_at < now() - interval '1 minute'))
                 -- Whoever else is at it notes the same.
-                FOR UPDATE OF e SKIP LOCKED
+                FOR UPDATE SKIP LOCKED
             ), used AS (
-                UPDATE cache_entries e
-                SET used_at = now()
-                FROM idle i
-                WHERE e.tenant_id = i.tenant_id AND e.session_id = i.session_id AND e.key = i.key
-                    AND e.selection = i.selection
+                UPDATE cache_entries e SET used_at = now() WHERE e.ctid = ANY (ARRAY(SELECT row FROM idle))
             )
-            SELECT e.tenant_id, e.session_id, e.key, e.entry, e.body, e.blob_id
-            FROM wanted w
-            JOIN cache_entries e ON e.tenant_id = w.tenant_id AND e.session_id = w.session_id AND e.key = w.key
+            SELECT tenant_id, session_id, key, entry, body, blob_id FROM found
             """
         )
         var entries: [Place: [StoredEntry]] = [:]

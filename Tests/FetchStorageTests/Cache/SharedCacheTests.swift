@@ -267,6 +267,38 @@ import Testing
         }
     }
 
+    // A plan is kept from when there was next to nothing.
+    @Test func `a look reads as much beside thousands of entries as beside one`() async throws {
+        try await SessionStoresFixture.with(configure: { $0.maximumConnections = 1 }) { fixture async throws in
+            let (here, there) = (cache(fixture, 0), cache(fixture, 1))
+            let database = fixture.database
+            await here.store(try answer(), for: try request())
+            func pages() async throws -> Int64 {
+                var counts: [Int64] = []
+                for number in 0..<9 {
+                    counts.append(
+                        try await database.pages {
+                            let found = try await data(fixture, 1, there, url + "\(number)")
+                            #expect(found == nil)
+                        })
+                }
+                return counts.sorted()[4]
+            }
+            let few = try await pages()
+            try await database.client.query(
+                """
+                INSERT INTO cache_entries (
+                    tenant_id, session_id, key, selection, id, varied_names, url, host, tags, entry, body, cost,
+                    responded_at
+                )
+                SELECT tenant_id, session_id, sha256(number::text::bytea), selection, number, varied_names, url, host,
+                    tags, entry, body, cost, responded_at
+                FROM cache_entries, generate_series(1, 3000) AS number
+                """)
+            #expect(try await pages() < few + 20)
+        }
+    }
+
     @Test func `the turn to fetch goes from node to node, and from one that is gone`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let caches = try [cache(fixture, 0), cache(fixture, 1)].map { try #require($0 as? any SharedResponseCache) }

@@ -17,9 +17,10 @@ struct SessionStoresFixture {
 
     static func with(
         cache: CacheEvictor.Configuration = CacheEvictor.Configuration(),
+        configure: (inout Client.Configuration) -> Void = { _ in },
         _ body: (SessionStoresFixture) async throws -> Void
     ) async throws {
-        try await TestDatabase.with(Schema.migrations) { database async throws in
+        try await TestDatabase.with(Schema.migrations, configure: configure) { database async throws in
             let ring = try KeyRing(KeyRing.generate())
             let blobs = MemoryBlobStore()
             let ids = [Node.ID(), Node.ID()]
