@@ -1,5 +1,5 @@
 # The few commands a person needs; each one is a script of the same name under scripts/.
-.PHONY: help demo test check bench bench-jobs bench-delegate bench-queue bench-dashboard bench-peers bench-instructions build clean
+.PHONY: help demo test check bench bench-jobs bench-delegate bench-queue bench-scale bench-dashboard bench-peers bench-instructions build clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ bench-delegate: ## Measure what questions and answers cost; writes bench-delegat
 bench-queue: ## Measure whether the database stays healthy; writes bench-queue.json (QUICK=1 for a short run)
 	@scripts/bench-queue $(if $(QUICK),--quick)
 
+bench-scale: ## Measure several nodes and servers beside one; writes bench-scale.json (QUICK=1 for a short run)
+	@scripts/bench-scale $(if $(QUICK),--quick)
+
 bench-dashboard: ## Measure the dashboard beside 10 million jobs; writes bench-dashboard.json (QUICK=1 for a short run)
 	@scripts/bench-dashboard $(if $(QUICK),--quick)
 
@@ -38,4 +41,4 @@ build: ## Build the release binary
 	@scripts/build-release
 
 clean: ## Remove everything a build made
-	rm -rf .build .venv bench.json bench-jobs.json bench-delegate.json bench-queue.json bench-dashboard.json bench-peers.json bench-instructions.json
+	rm -rf .build .venv bench.json bench-jobs.json bench-delegate.json bench-queue.json bench-scale.json bench-dashboard.json bench-peers.json bench-instructions.json

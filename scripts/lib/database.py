@@ -15,6 +15,15 @@ SETTINGS = {
     "max_connections": "100", "log_min_messages": "error",
 }
 
+# Besides, of a coordinator of Citus and its workers: they commit what several of them have in two phases, and move
+# shards by logical replication.
+SHARDED_SETTINGS = {
+    "shared_preload_libraries": "citus", "max_connections": "300", "max_prepared_transactions": "300",
+    "wal_level": "logical", "max_wal_senders": "20", "max_replication_slots": "20", "max_worker_processes": "40",
+    "citus.shard_count": "16", "citus.node_connection_timeout": "5s", "citus.node_conninfo": "sslmode=disable",
+    "citus.recover_2pc_interval": "2s",
+}
+
 
 def bindir():
     """The newest server Debian has installed."""
@@ -22,6 +31,15 @@ def bindir():
     if not found:
         raise Failed("no PostgreSQL server; scripts/install-dependencies installs it")
     return os.path.dirname(found[-1])
+
+
+def citus_control():
+    """The file that the extension Citus has where it is installed for the server that we start."""
+    return pathlib.Path(f"/usr/share/postgresql/{bindir().split('/')[4]}/extension/citus.control")
+
+
+def has_citus():
+    return citus_control().exists()
 
 
 class Database:

@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 
-from database import bindir
+from database import SHARDED_SETTINGS, bindir, citus_control, has_citus
 from processes import ROOT, Failed, free_ports, is_listening, program, run, say, wait_until
 from service import Service, debug_binary
 
@@ -78,16 +78,6 @@ listen primary
 {members}
 """
 
-# Of the coordinator and the workers: they commit what several of them have in two phases, and move shards by logical
-# replication.
-SHARDED_SETTINGS = {
-    "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "shared_preload_libraries": "citus",
-    "max_connections": "300", "max_prepared_transactions": "300", "wal_level": "logical", "max_wal_senders": "20",
-    "max_replication_slots": "20", "max_worker_processes": "40", "max_wal_size": "1GB", "jit": "off",
-    "log_min_messages": "error", "citus.shard_count": "16", "citus.node_connection_timeout": "5s",
-    "citus.node_conninfo": "sslmode=disable", "citus.recover_2pc_interval": "2s",
-}
-
 PGBOUNCER = """\
 [databases]
 fetchd = host=127.0.0.1 port={primary} dbname=fetchd
@@ -142,15 +132,6 @@ def children(pid):
         if words[1] == str(pid):
             found.append(int(stat.parent.name))
     return found
-
-
-def citus_control():
-    """The file that the extension Citus has where it is installed for the server that we start."""
-    return pathlib.Path(f"/usr/share/postgresql/{bindir().split('/')[4]}/extension/citus.control")
-
-
-def has_citus():
-    return citus_control().exists()
 
 
 class Topology:
@@ -397,7 +378,9 @@ class Topology:
             drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
         run([*drop, f"{bindir()}/initdb", "-D", place / "data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
              "--locale=C.UTF-8", "--no-instructions"], cwd="/")
-        settings = {"port": self.state["ports"][name], **SHARDED_SETTINGS}
+        settings = {
+            "port": self.state["ports"][name], "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
+            "max_wal_size": "1GB", "jit": "off", "log_min_messages": "error", **SHARDED_SETTINGS}
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         self.add(name, [f"{bindir()}/postgres", "-D", place / "data", *words], {"HOME": str(place)}, as_postgres=True)
 

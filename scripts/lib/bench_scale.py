@@ -1,0 +1,237 @@
+"""Measures what several nodes and several servers cost beside one, and writes bench-scale.json (docs/SCALE.md).
+
+    scripts/bench-scale [--quick] [--rounds N] [--only nodes,shards] [--output FILE]
+
+A durable PostgreSQL, one nginx, and services, all on loopback. Nodes: 200 jobs a second, submitted one by one to one
+node, and to three in turn, each over a database of its own on the same server; what a job costs PostgreSQL, of one URL,
+and of URLs that are new each time and cannot or can be cached. Shards: jobs of a hundred tenants, a batch of each, over
+one server, and over coordinators of Citus with one worker and with two, turn by turn; what each server has to do for a
+job. It is left out where that extension is not installed.
+"""
+import argparse
+import base64
+import concurrent.futures
+import contextlib
+import functools
+import http.client
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import tempfile
+import threading
+import time
+
+from binaries import build
+from database import SHARDED_SETTINGS, Database, has_citus
+from figures import Figures, settle_down
+from job_bench import report
+from origin import Origin
+from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop_in_order
+from service import Service
+
+PARTS = "nodes,shards"
+RATE, CLIENTS, NODES = 200, 12, 3
+# One URL, and URLs that are new each time, of what cannot be cached and of what can.
+PATHS = {"same": "/1k", "new": "/1k?{}", "cached": "/cached/1k?{}"}
+TENANTS, SUBMITTERS = 100, 4
+STATEMENTS = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.max": "5000"}
+SENT = """
+    SELECT round(coalesce(sum(s.total_exec_time), 0)::numeric, 3)
+    FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = '%s'"""
+
+
+class Plan:
+    def __init__(self, quick):
+        self.patience = 2 if quick else 20
+        self.node_seconds = 5 if quick else 15
+        self.shard_turns = 2 if quick else 7
+        self.batch = 20
+
+
+class Bench:
+    """The parts."""
+
+    def __init__(self, plan, figures, origin, fetchd, scratch, log):
+        self.plan, self.figures, self.origin, self.fetchd = plan, figures, origin, fetchd
+        self.scratch, self.log = scratch, log
+        self.settings = {"FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode(),
+                         "WORKER_DRAIN_SECONDS": "1"}
+
+    def service(self, name, url):
+        return Service(self.fetchd, self.scratch / name, [f"127.0.0.1:{self.origin.port}"], url, log=self.log,
+                       settings=self.settings)
+
+    # MARK: Nodes
+
+    def nodes(self):
+        """What a job costs PostgreSQL with one node and with three, turn by turn."""
+        with contextlib.ExitStack() as stack:
+            database = stack.enter_context(Database(self.scratch / "nodes.pg", STATEMENTS))
+            database.psql("postgres", "-c", "CREATE EXTENSION pg_stat_statements")
+            fleets = {}
+            for name, count in (("one", 1), ("three", NODES)):
+                database.psql("postgres", "-c", f"CREATE DATABASE {name}")
+                nodes = [stack.enter_context(self.service(f"{name}-{number}", database.url(name)))
+                         for number in range(count)]
+                fleets[name] = (nodes, nodes[0].create_key())
+            for what, path in PATHS.items():
+                for name, (nodes, key) in fleets.items():
+                    # The first seconds are of plans and caches.
+                    self.drive(nodes, key, path, 2)
+                    settle_down(self.plan, self.figures)
+                    before = self.costs(database, name)
+                    jobs = self.drive(nodes, key, path, self.plan.node_seconds)
+                    after = self.costs(database, name)
+                    figures = {kind: (after[kind] - before[kind]) / jobs for kind in after}
+                    self.figures.add(**{f"nodes_{what}{name.capitalize()}{kind}": figures[kind] for kind in figures})
+
+    def costs(self, database, name):
+        """Of a database so far; the server's processes tell what they did when they have been idle for a second."""
+        time.sleep(2)
+        commits = database.psql("postgres", "-c", f"SELECT xact_commit FROM pg_stat_database WHERE datname = '{name}'")
+        sent = database.psql("postgres", "-c", SENT % name)
+        return {"Commits": int(commits), "StatementMs": float(sent), "PostgresCpuMs": database.cpu() * 1000}
+
+    def drive(self, nodes, key, path, seconds):
+        """Submits jobs to the nodes in turn; returns how many."""
+        end, number, lock, failures = time.monotonic() + seconds, itertools.count(), threading.Lock(), []
+        begin = time.monotonic()
+
+        def client(place):
+            connection = http.client.HTTPConnection("127.0.0.1", nodes[place % len(nodes)].port, timeout=60)
+            headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+            for turn in itertools.count():
+                due = begin + (place + turn * CLIENTS) / RATE
+                if due >= end:
+                    return turn
+                time.sleep(max(0, due - time.monotonic()))
+                with lock:
+                    part = path.format(f"{begin}-{next(number)}")
+                body = json.dumps({"request": {"url": self.origin.url + part}})
+                connection.request("POST", "/v1/jobs", body, headers)
+                answer = connection.getresponse()
+                text = answer.read()
+                if answer.status not in (201, 202):
+                    failures.append(f"{answer.status}: {text[:300]}")
+                    return turn
+
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            jobs = sum(pool.map(client, range(CLIENTS)))
+        if failures:
+            raise Failed(f"a job was answered with {failures[0]}")
+        return jobs
+
+    # MARK: Shards
+
+    def shards(self):
+        """The same jobs over one server, and over a coordinator with workers, turn by turn."""
+        if not has_citus():
+            say("Citus is not installed: shards are left out.")
+            return
+        with contextlib.ExitStack() as stack:
+            fleets = {}
+            for workers in (0, 1, 2):
+                servers = self.servers(stack, workers)
+                service = stack.enter_context(self.service(f"shards-{workers}", servers[0].url("fetchd")))
+                with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                    names = [f"tenant-{number}" for number in range(TENANTS)]
+                    keys = list(pool.map(functools.partial(service.create_key, "--tenant"), names))
+                fleets[("none", "one", "two")[workers]] = (servers, service, keys)
+            for fleet in fleets.values():
+                self.turn(*fleet)
+            settle_down(self.plan, self.figures)
+            found = {}
+            for _ in range(self.plan.shard_turns):
+                for name, fleet in fleets.items():
+                    for kind, value in self.turn(*fleet).items():
+                        found.setdefault(f"{name}{kind}", []).append(value)
+            self.figures.add(**{f"shards_{name}": statistics.median(values) for name, values in found.items()})
+
+    def servers(self, stack, workers):
+        """A PostgreSQL, or a coordinator and its workers, which know each other by their sockets."""
+        names = [f"shards-{workers}.pg"] + [f"shards-{workers}-{number}.pg" for number in range(workers)]
+        servers = []
+        for name in names:
+            place = self.scratch / name
+            settings = {**SHARDED_SETTINGS, "citus.local_hostname": str(place)} if workers else {}
+            # Seven servers have this machine's memory.
+            servers.append(stack.enter_context(Database(place, {**settings, "shared_buffers": "512MB"})))
+            servers[-1].psql("postgres", "-c", "CREATE DATABASE fetchd")
+            if workers:
+                servers[-1].psql("fetchd", "-c", "CREATE EXTENSION citus")
+        if workers:
+            calls = [f"citus_set_coordinator_host('{servers[0].directory}', 5432)",
+                     *(f"citus_add_node('{server.directory}', 5432)" for server in servers[1:])]
+            servers[0].psql("fetchd", *(word for call in calls for word in ("-c", f"SELECT {call}")))
+        return servers
+
+    def turn(self, servers, service, keys):
+        """A batch of each tenant, until all of them are done."""
+        specs = [{"request": {"url": f"{self.origin.url}/1k"}}] * self.plan.batch
+
+        def submit(key):
+            status, _, answer = service.submit_lines(key, specs)
+            if status != 200 or b'"status":4' in answer:
+                raise Failed(f"a batch was answered with {status}: {answer[:300]}")
+
+        used, written = [server.cpu() for server in servers], [self.position(server) for server in servers]
+        begin, jobs = time.monotonic(), TENANTS * self.plan.batch
+        with concurrent.futures.ThreadPoolExecutor(SUBMITTERS) as pool:
+            list(pool.map(submit, keys))
+        servers[0].wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 120, "jobs do not end")
+        seconds = time.monotonic() - begin
+        cpu = [(server.cpu() - before) / jobs * 1e6 for server, before in zip(servers, used, strict=True)]
+        wal = [(self.position(server) - before) / jobs / 1024 for server, before in zip(servers, written, strict=True)]
+        figures = {"PerSecond": jobs / seconds, "PostgresCpuUs": cpu[0], "WalKB": wal[0]}
+        if len(servers) > 1:
+            figures |= {"WorkerCpuUs": statistics.mean(cpu[1:]), "WorkerWalKB": statistics.mean(wal[1:])}
+        return figures
+
+    @staticmethod
+    def position(server):
+        """The bytes of WAL that the server has written so far."""
+        return int(server.psql("postgres", "-c", "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
+
+
+RATIOS = [
+    *((f"nodes.{what}{kind}Ratio", f"nodes.{what}Three{kind}", f"nodes.{what}One{kind}")
+      for what in PATHS for kind in ("Commits", "StatementMs", "PostgresCpuMs")),
+    ("shards.oneRatio", "shards.onePerSecond", "shards.nonePerSecond"),
+    ("shards.twoRatio", "shards.twoPerSecond", "shards.nonePerSecond"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench-scale", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument("--only", default=PARTS, help="parts, comma separated")
+    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
+    parser.add_argument("--output", default=ROOT / "bench-scale.json")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    stop_in_order()
+    raise_descriptor_limit()
+    plan, figures, fetchd = Plan(options.quick), Figures(), build()
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="fetchd-bench-"))
+    scratch.chmod(0o755)
+    try:
+        with Origin(scratch / "origin", 1000) as origin, open(scratch / "fetchd.log", "w", encoding="utf-8") as log:
+            for number in range(options.rounds):
+                say(f"Round {number + 1} of {options.rounds} …")
+                place = scratch / str(number)
+                place.mkdir(mode=0o755)
+                for part in options.only.split(","):
+                    say(f"{part} …")
+                    getattr(Bench(plan, figures, origin, fetchd, place, log), part)()
+                shutil.rmtree(place, ignore_errors=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    for name, over, under in RATIOS:
+        figures.ratio(name, over, under)
+    report(figures, options)
+
+
+run_as("bench-scale", main)
