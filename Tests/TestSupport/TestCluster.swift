@@ -54,30 +54,44 @@ actor TestCluster {
             as="setpriv --reuid=postgres --regid=postgres --init-groups"
         fi
         cd "$dir"
-        { $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N; } >"$dir/log" 2>&1 ||
-            { cat "$dir/log"; rm -rf "$dir"; exit 1; }
-        # One server that is coordinator and worker takes the same statements as several.
+        # start DIRECTORY: a server that is reached there; its process is $server.
+        start() {
+            $as "$bin/initdb" -D "$1/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >>"$dir/log" 2>&1 || fail
+            [ "${TEST_SHARDED:-}" != citus ] || {
+                echo "shared_preload_libraries = 'citus'"
+                echo "citus.local_hostname = '$1'"
+                echo "citus.shard_count = 4"
+                echo "max_prepared_transactions = 100"
+                echo "max_worker_processes = 100"
+                echo "max_locks_per_transaction = 1000"
+            } >>"$1/data/postgresql.conf"
+            $as "$bin/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+                -c max_connections=200 -c shared_buffers=64MB -c jit=off -c autovacuum_naptime=5min \
+                </dev/null >>"$dir/log" 2>&1 &
+            server=$!
+            until "$bin/pg_isready" -q -h "$1" -U postgres; do
+                kill -0 "$server" 2>/dev/null || fail
+                sleep 0.02
+            done
+        }
+        fail() {
+            [ -z "${worker:-}" ] || kill -INT "$worker"
+            cat "$dir/log"
+            rm -rf "$dir"
+            exit 1
+        }
         [ "${TEST_SHARDED:-}" != citus ] || {
-            echo "shared_preload_libraries = 'citus'"
-            echo "citus.local_hostname = '$dir'"
-            echo "citus.shard_count = 4"
-            echo "max_prepared_transactions = 100"
-            echo "max_worker_processes = 100"
-            echo "max_locks_per_transaction = 1000"
-        } >>"$dir/data/postgresql.conf"
-        $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-            -c max_connections=200 -c shared_buffers=64MB -c jit=off -c autovacuum_naptime=5min \
-            </dev/null >>"$dir/log" 2>&1 &
-        server=$!
-        until "$bin/pg_isready" -q -h "$dir" -U postgres; do
-            kill -0 "$server" 2>/dev/null || { cat "$dir/log"; rm -rf "$dir"; exit 1; }
-            sleep 0.02
-        done
+            $as mkdir "$dir/worker"
+            start "$dir/worker"
+            worker=$server
+        }
+        start "$dir"
         echo "$dir"
         exec >/dev/null
         cat >/dev/null
-        kill -INT "$server"
+        kill -INT "$server" ${worker:-}
         wait "$server" || true
+        [ -z "${worker:-}" ] || wait "$worker" || true
         rm -rf "$dir"
         """#
 
@@ -87,6 +101,32 @@ actor TestCluster {
 
     private static func connectionString(socketDirectory: String, database: String) -> String {
         "host=\(socketDirectory) user=postgres dbname=\(database)"
+    }
+
+    /// Where the worker of Citus is, whose directory is with the coordinator's.
+    nonisolated private var workerDirectory: String { socketDirectory + "/worker" }
+
+    /// Has Citus know this database at the coordinator and the worker.
+    nonisolated func join(_ database: String, on coordinator: Connection) async throws {
+        try await onWorker("postgres") { try await $0.query("CREATE DATABASE \(.identifier(database))") }
+        try await onWorker(database) { try await $0.query("CREATE EXTENSION citus") }
+        try await coordinator.query("CREATE EXTENSION citus")
+        try await coordinator.query("SELECT citus_set_coordinator_host(\(socketDirectory), 5432)")
+        try await coordinator.query("SELECT citus_add_node(\(workerDirectory), 5432)")
+    }
+
+    nonisolated func dropFromWorker(_ database: String) async throws {
+        try await onWorker("postgres") { try await $0.query("DROP DATABASE \(.identifier(database)) WITH (FORCE)") }
+    }
+
+    nonisolated private func onWorker(_ database: String, _ body: (Connection) async throws -> Void) async throws {
+        let place = Self.connectionString(socketDirectory: workerDirectory, database: database)
+        let connection = try await Connection.open(.init(connectionString: place), on: TestDatabase.loop)
+        do { try await body(connection) } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
     }
 
     @discardableResult

@@ -61,7 +61,7 @@ package struct TestDatabase: Sendable {
     /// The extension is not in the template, whose copies its background worker would hold up.
     private func distribute() async throws {
         let connection = try await connect()
-        try await connection.query("CREATE EXTENSION citus")
+        try await TestCluster.shared.join(name, on: connection)
         let isOurs = try await connection.query("SELECT WHERE to_regproc('distribute_tables') IS NOT NULL")
         if !isOurs.isEmpty { try await connection.query("SELECT distribute_tables()") }
         await connection.close()
@@ -86,6 +86,7 @@ package struct TestDatabase: Sendable {
             ).isEmpty
         }
         try await TestCluster.shared.administrate("DROP DATABASE \(.identifier(name)) WITH (FORCE)")
+        if Self.hasCitus { try await TestCluster.shared.dropFromWorker(name) }
     }
 
     /// A further connection, outside the client's pool.

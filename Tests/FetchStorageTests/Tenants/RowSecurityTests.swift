@@ -115,6 +115,8 @@ import Testing
     @Test func `the reader counts rows, and reads neither keys nor what clients and origins wrote`() async throws {
         try await withJobs { database in
             let connection = try await database.connect()
+            // Over Citus roles log in at the workers.
+            if TestDatabase.hasCitus { try await connection.query("ALTER ROLE fetchd_reader LOGIN") }
             try await connection.execute(script: "SET ROLE fetchd_reader")
             #expect(try await connection.query("SELECT tenant_id, host, kind, created_at FROM jobs").count == 2)
             for statement: Query in [
