@@ -90,7 +90,7 @@ package actor Client: TransactionRunner, Service {
     /// Whether tables may be spread over several servers (Citus), whose planner takes fewer forms of statements and plans
     /// each for its parameters.
     ///
-    /// Set before the statements that depend on it run; connections that are open by then keep their plans.
+    /// Set before the statements that depend on it run; connections that are open by then are as they were made.
     package nonisolated var isSharded: Bool {
         get { sharded.load(ordering: .relaxed) }
         set { sharded.store(newValue, ordering: .relaxed) }

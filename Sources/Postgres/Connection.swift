@@ -43,7 +43,8 @@ package actor Connection: QueryRunner {
         /// statement itself has to leave no choice but keys (`CROSS JOIN LATERAL (… OFFSET 0)`). Needs
         /// ``preparesStatements``.
         package var usesGenericPlan = false
-        /// Plans those statements for their parameters all the same, which say on which servers the rows are.
+        /// Plans those statements for their parameters all the same, which say on which servers the rows are, and has
+        /// the server make one connection to each of those for a transaction.
         var isSharded = false
         /// How long a server may be silent while the connection is made, unless the connection string says otherwise
         /// (`connect_timeout`).
@@ -102,6 +103,8 @@ package actor Connection: QueryRunner {
                 + " -c jit=off"
                 + (usesGenericPlan ? " -c enable_seqscan=off" : "")
                 + (usesGenericPlan && !isSharded ? " -c plan_cache_mode=force_generic_plan" : "")
+                // Rows for several shards of a server would go over a connection each, made for that transaction alone.
+                + (isSharded ? " -c citus.max_adaptive_executor_pool_size=1" : "")
         }
     }
 
