@@ -83,12 +83,13 @@ struct CacheTable: Sendable {
                 CROSS JOIN \(entries(of: "w")) e
             ), idle AS MATERIALIZED (
                 SELECT e.ctid AS row
-                FROM cache_entries e
-                WHERE e.ctid = ANY (ARRAY(SELECT row FROM found WHERE used_at < now() - interval '1 minute'))
+                FROM found f
+                JOIN cache_entries e ON e.ctid = f.row
+                WHERE f.used_at < now() - interval '1 minute'
                 -- Whoever else is at it notes the same.
-                FOR UPDATE SKIP LOCKED
+                FOR UPDATE OF e SKIP LOCKED
             ), used AS (
-                UPDATE cache_entries e SET used_at = now() WHERE e.ctid = ANY (ARRAY(SELECT row FROM idle))
+                UPDATE cache_entries e SET used_at = now() FROM idle i WHERE e.ctid = i.row
             )
             SELECT tenant_id, session_id, key, entry, body, blob_id FROM found
             """
