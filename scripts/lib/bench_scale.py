@@ -25,7 +25,7 @@ import threading
 import time
 
 from binaries import build
-from database import SHARDED_SETTINGS, Database, has_citus
+from database import Database, has_citus, servers
 from figures import Figures, settle_down
 from job_bench import report
 from origin import Origin
@@ -135,12 +135,13 @@ class Bench:
         with contextlib.ExitStack() as stack:
             fleets = {}
             for workers in (0, 1, 2):
-                servers = self.servers(stack, workers)
-                service = stack.enter_context(self.service(f"shards-{workers}", servers[0].url("fetchd")))
+                # Six servers have this machine's memory.
+                parts = servers(stack, self.scratch / f"shards-{workers}.pg", workers, {"shared_buffers": "512MB"})
+                service = stack.enter_context(self.service(f"shards-{workers}", parts[0].url("fetchd")))
                 with concurrent.futures.ThreadPoolExecutor(2) as pool:
                     names = [f"tenant-{number}" for number in range(TENANTS)]
                     keys = list(pool.map(functools.partial(service.create_key, "--tenant"), names))
-                fleets[("none", "one", "two")[workers]] = (servers, service, keys)
+                fleets[("none", "one", "two")[workers]] = (parts, service, keys)
             for fleet in fleets.values():
                 self.turn(*fleet)
             settle_down(self.plan, self.figures)
@@ -151,25 +152,7 @@ class Bench:
                         found.setdefault(f"{name}{kind}", []).append(value)
             self.figures.add(**{f"shards_{name}": statistics.median(values) for name, values in found.items()})
 
-    def servers(self, stack, workers):
-        """A PostgreSQL, or a coordinator and its workers, which know each other by their sockets."""
-        names = [f"shards-{workers}.pg"] + [f"shards-{workers}-{number}.pg" for number in range(workers)]
-        servers = []
-        for name in names:
-            place = self.scratch / name
-            settings = {**SHARDED_SETTINGS, "citus.local_hostname": str(place)} if workers else {}
-            # Seven servers have this machine's memory.
-            servers.append(stack.enter_context(Database(place, {**settings, "shared_buffers": "512MB"})))
-            servers[-1].psql("postgres", "-c", "CREATE DATABASE fetchd")
-            if workers:
-                servers[-1].psql("fetchd", "-c", "CREATE EXTENSION citus")
-        if workers:
-            calls = [f"citus_set_coordinator_host('{servers[0].directory}', 5432)",
-                     *(f"citus_add_node('{server.directory}', 5432)" for server in servers[1:])]
-            servers[0].psql("fetchd", *(word for call in calls for word in ("-c", f"SELECT {call}")))
-        return servers
-
-    def turn(self, servers, service, keys):
+    def turn(self, parts, service, keys):
         """A batch of each tenant, until all of them are done."""
         specs = [{"request": {"url": f"{self.origin.url}/1k"}}] * self.plan.batch
 
@@ -178,16 +161,16 @@ class Bench:
             if status != 200 or b'"status":4' in answer:
                 raise Failed(f"a batch was answered with {status}: {answer[:300]}")
 
-        used, written = [server.cpu() for server in servers], [self.position(server) for server in servers]
+        used, written = [server.cpu() for server in parts], [self.position(server) for server in parts]
         begin, jobs = time.monotonic(), TENANTS * self.plan.batch
         with concurrent.futures.ThreadPoolExecutor(SUBMITTERS) as pool:
             list(pool.map(submit, keys))
-        servers[0].wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 120, "jobs do not end")
+        parts[0].wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 120, "jobs do not end")
         seconds = time.monotonic() - begin
-        cpu = [(server.cpu() - before) / jobs * 1e6 for server, before in zip(servers, used, strict=True)]
-        wal = [(self.position(server) - before) / jobs / 1024 for server, before in zip(servers, written, strict=True)]
+        cpu = [(server.cpu() - before) / jobs * 1e6 for server, before in zip(parts, used, strict=True)]
+        wal = [(self.position(server) - before) / jobs / 1024 for server, before in zip(parts, written, strict=True)]
         figures = {"PerSecond": jobs / seconds, "PostgresCpuUs": cpu[0], "WalKB": wal[0]}
-        if len(servers) > 1:
+        if len(parts) > 1:
             figures |= {"WorkerCpuUs": statistics.mean(cpu[1:]), "WorkerWalKB": statistics.mean(wal[1:])}
         return figures
 

@@ -121,3 +121,23 @@ class Database:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def servers(stack, directory, workers=0, settings=None):
+    """A server with an empty database `fetchd`; with workers of Citus, the first of them is their coordinator.
+
+    They know each other by their sockets, and stop with the stack.
+    """
+    started = []
+    for place in [pathlib.Path(directory), *(pathlib.Path(f"{directory}-worker-{n + 1}") for n in range(workers))]:
+        sharded = {**SHARDED_SETTINGS, "citus.local_hostname": str(place)} if workers else {}
+        server = stack.enter_context(Database(place, {**sharded, **(settings or {})}))
+        server.psql("postgres", "-c", "CREATE DATABASE fetchd")
+        if workers:
+            server.psql("fetchd", "-c", "CREATE EXTENSION citus")
+        started.append(server)
+    if workers:
+        calls = [f"citus_set_coordinator_host('{directory}', 5432)",
+                 *(f"citus_add_node('{server.directory}', 5432)" for server in started[1:])]
+        started[0].psql("fetchd", *(word for call in calls for word in ("-c", f"SELECT {call}")))
+    return started
