@@ -43,12 +43,18 @@ extension CacheTable {
             try await connection.query(
                 """
                 -- cache.removeKeys
-                WITH removed AS (
-                    DELETE FROM cache_entries e
-                    USING unnest(
+                WITH found AS MATERIALIZED (
+                    -- Mostly nothing: what is changed by a request is seldom what was read by one.
+                    SELECT e.tenant_id, e.session_id, e.key, e.selection
+                    FROM unnest(
                         \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
                     ) AS changed (tenant_id, session_id, key)
-                    WHERE e.tenant_id = changed.tenant_id AND e.session_id = changed.session_id AND e.key = changed.key
+                    CROSS JOIN \(entries(of: "changed")) e
+                ), removed AS (
+                    DELETE FROM cache_entries e
+                    USING found f
+                    WHERE e.tenant_id = f.tenant_id AND e.session_id = f.session_id AND e.key = f.key
+                        AND e.selection = f.selection
                     RETURNING e.tenant_id, e.session_id, e.blob_id
                 ), raised AS (
                     \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed"))
