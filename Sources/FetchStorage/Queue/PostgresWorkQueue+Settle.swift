@@ -64,7 +64,7 @@ extension PostgresWorkQueue {
                 SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
                     decisions
                 FROM settled
-            ), \(Query.counting(settlements, at: node, kept: Query.keptBytes("settled")))\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
+            ), \(Query.countingSettled(at: node, kept: Query.keptBytes("settled")))\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
             SELECT job_id, claim, is_changed FROM settled
             """
         )
@@ -98,7 +98,7 @@ extension PostgresWorkQueue {
                     FROM input
                     \(Query.held(at: node))
                 ), \(Query.leavingQueue),
-                \(Query.counting(settlements, at: node, kept: "kept_bytes"))\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
+                \(Query.countingSettled(at: node, kept: "kept_bytes"))\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
                 SELECT job_id, claim, is_changed FROM settled
                 """
             )
@@ -188,26 +188,12 @@ extension Query {
 
     /// Counts the jobs of the part `settled`, stops their flows where they have failed, and tells of their ends.
     ///
-    /// Most have neither failed nor anybody to tell, and a part that finds nothing to do has its costs.
-    ///
-    /// - Parameters:
-    ///   - settlements: Those of which `settled` has the ones that are still held.
-    ///   - kept: The bytes that stay of each.
-    fileprivate static func counting(_ settlements: [PostgresWorkQueue.Settlement], at node: Node.ID, kept: Query)
-        -> Query
-    {
-        let blocks: Query = settlements.contains { $0.outcome.state == .failed } ? ", \(blocking("settled"))" : ""
-        let tells: Query = settlements.contains { $0.job.mayHaveEvents } ? ", \(telling)" : ""
-        return """
-            \(counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
-            \(keeping("settled", at: node, bytes: kept))\(blocks)\(tells)
-            """
-    }
-
-    /// Tells of the ends of the part `settled`.
-    private static var telling: Query {
+    /// - Parameter kept: The bytes that stay of each.
+    fileprivate static func countingSettled(at node: Node.ID, kept: Query) -> Query {
         """
-        delivery AS (
+        \(counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
+        \(keeping("settled", at: node, bytes: kept)),
+        \(blocking("settled")), delivery AS (
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
             SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
             FROM settled s
