@@ -101,8 +101,8 @@ final class CacheFlights: Sendable {
         /// Keeps other processes that share the cache waiting as long as the lease is held.
         func hold(_ turn: (any CacheTurn)?) { self.turn.withLock { $0 = turn } }
 
-        /// Whether the answer may be one to store, as far as those before it from the same origin tell; others share it
-        /// then.
+        /// Whether the answer may be one to store, which others share then, as far as those before it from the same origin
+        /// tell; what is noted of this one counts among them from now on.
         func mayStore(from origin: URLRecord.Origin) -> Bool {
             let place = Place(cache: key.cache, origin: origin)
             self.place.withLock { $0 = place }

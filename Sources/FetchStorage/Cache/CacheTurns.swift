@@ -82,7 +82,7 @@ struct CacheTurns: Sendable {
     /// Ends turns of a node by where their rows are.
     ///
     /// A row that another node has taken over is elsewhere, and so is one that this node has taken once more. Where it was
-    /// may be the row of a later turn of this node, after the table was vacuumed: that ends early, and another node may
+    /// may be the row of a later turn of this node, once the room was used again: that ends early, and another node may
     /// fetch the same.
     private static func ending(_ rows: [String], of node: Node.ID) -> Query {
         "DELETE FROM cache_turns WHERE ctid = ANY (\(rows)::text[]::tid[]) AND node_id = \(node)"
