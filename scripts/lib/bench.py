@@ -6,8 +6,6 @@ Limit and ours alternate, round by round, on the same machine with everything (o
 figures are medians. Ratios are what to compare between machines. Everything stays on loopback and is bounded in count
 and time. docs/PERFORMANCE.md explains each figure.
 """
-import argparse
-import base64
 import json
 import os
 import pathlib
@@ -18,7 +16,7 @@ import time
 
 from binaries import build, engine_bench
 from database import Database
-from figures import Figures, measure, settle_down, timed
+from figures import Figures, measure, round_options, settle_down, timed
 from origin import Origin
 from processes import (
     ROOT,
@@ -33,7 +31,7 @@ from processes import (
     stop_in_order,
     wait_until,
 )
-from service import Service
+from service import Service, master_keys
 
 BUILT = ROOT / ".build/bench"
 JOB = {"request": {"method": "GET", "headers": [{"name": "Accept", "value": "*/*"},
@@ -269,7 +267,7 @@ def serve(stack, origin, database, scratch, fetchd):
     database.psql("postgres", "-c", "CREATE DATABASE fetchd")
     # As many connections to the origin as the limit has.
     settings = {"WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "64",
-                "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+                "FETCHD_MASTER_KEYS": master_keys()}
     service = Service(fetchd, scratch / "data", [f"127.0.0.1:{origin.port}"], database.url("fetchd"), log=log,
                       settings=settings)
     stack.append(service)
@@ -309,14 +307,8 @@ def rounds(options, plan, figures, ours, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one short round, for a first look or a smoke test")
-    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
-    parser.add_argument("--only", default="engine,e2e,queues,bulk", help="parts, comma separated")
-    parser.add_argument("--limits-only", action="store_true", help="the C programs alone; builds no Swift")
-    parser.add_argument("--output", default=ROOT / "bench.json")
-    options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 3)
+    options = round_options("bench", __doc__, "engine,e2e,queues,bulk",
+                            limits_only="the C programs alone; builds no Swift")
     stop_in_order()
     raise_descriptor_limit()
     build_limits()

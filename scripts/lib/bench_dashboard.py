@@ -7,7 +7,6 @@ and tenants would have left: half of the jobs are one tenant's, the others are s
 sent one after the other, each of a page many times.
 """
 import argparse
-import base64
 import http.client
 import json
 import os
@@ -22,7 +21,7 @@ from binaries import build
 from database import Database
 from figures import Figures
 from processes import ROOT, Failed, run_as, say, stop_in_order
-from service import Service
+from service import Service, master_keys
 
 DATABASE_SETTINGS = {"log_min_messages": "warning", "max_wal_size": "8GB", "checkpoint_timeout": "30min"}
 MARK = 100
@@ -153,7 +152,7 @@ def main():
     fetchd = build()
     figures, scratch = Figures(), pathlib.Path(tempfile.mkdtemp(prefix="fetchd-dashboard-"))
     scratch.chmod(0o755)
-    settings = {"FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+    settings = {"FETCHD_MASTER_KEYS": master_keys()}
     try:
         with Database(scratch / "pg", DATABASE_SETTINGS) as database:
             database.psql("postgres", "-c", "CREATE DATABASE fetchd")

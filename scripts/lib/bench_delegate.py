@@ -10,16 +10,15 @@ meanwhile, and how long one answer to all of them takes. Parked: jobs that wait 
 the service, whether all are there after kill -9 and a start, and how long it takes to answer all, and until all are
 done.
 """
-import argparse
 import json
 import re
 import statistics
 import time
 
 from binaries import LOAD, build, engine_bench
-from figures import measure
+from figures import measure, round_options
 from job_bench import JobBench, report, run_parts
-from processes import ROOT, Failed, run_as, wait_until
+from processes import Failed, run_as, wait_until
 
 
 class Plan:
@@ -254,12 +253,7 @@ RATIOS = [
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench-delegate", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default="rules,webhook,held,parked", help="parts, comma separated")
-    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
-    parser.add_argument("--output", default=ROOT / "bench-delegate.json")
-    options = parser.parse_args()
+    options = round_options("bench-delegate", __doc__, "rules,webhook,held,parked")
     plan, fetchd = Plan(options.quick), build()
     Bench.engine = engine_bench(fetchd)
     figures = run_parts(options, Bench, plan, fetchd, plan.held_jobs + 100, 1 << 20)

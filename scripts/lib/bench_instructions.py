@@ -11,7 +11,6 @@ and for the loop in C. Valgrind gives up on the debug sections of a release bina
 Beside the figures it prints where a job's instructions went (callgrind.py). docs/PERFORMANCE.md explains each figure.
 """
 import argparse
-import base64
 import json
 import os
 import pathlib
@@ -24,7 +23,7 @@ from database import Database
 from figures import Figures
 from origin import Origin
 from processes import ROOT, Failed, raise_descriptor_limit, run, run_as, say, stop_in_order
-from service import Service
+from service import Service, master_keys
 
 BATCH = 100
 # By how much a figure may be off the one that is recorded.
@@ -51,7 +50,7 @@ def serve(origin, database, fetchd, profile, scratch):
     wrapper.write_text("#!/bin/sh\nexec " + " ".join(command) + f' {fetchd} "$@"\n')
     wrapper.chmod(0o755)
     database.psql("postgres", "-c", "CREATE DATABASE fetchd")
-    settings = {"FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+    settings = {"FETCHD_MASTER_KEYS": master_keys()}
     allowed = [f"{address}:{origin.port}" for address in origin.addresses]
     return Service(wrapper, scratch / "data", allowed, database.url("fetchd"),
                    log=open(scratch / "fetchd.log", "w", encoding="utf-8"), settings=settings)

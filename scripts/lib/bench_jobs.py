@@ -15,7 +15,6 @@ submission until the last message is taken and that is stored; what a job and it
 Pooled: jobs in batches, and one by one over 16 connections, by a service that keeps connections to PostgreSQL and by
 one behind pgbouncer in transaction mode, turn by turn; PGBOUNCER names another one than Debian's.
 """
-import argparse
 import json
 import os
 import re
@@ -25,9 +24,9 @@ import threading
 import time
 
 from binaries import LOAD, build
-from figures import measure, timed
+from figures import measure, round_options, timed
 from job_bench import JobBench, report, run_parts
-from processes import ROOT, Failed, free_ports, is_listening, program, run, run_as, stop, wait_until
+from processes import Failed, free_ports, is_listening, program, run, run_as, stop, wait_until
 from service import Service
 
 
@@ -374,12 +373,7 @@ RATIOS = [
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench-jobs", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default=PARTS, help="parts, comma separated")
-    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
-    parser.add_argument("--output", default=ROOT / "bench-jobs.json")
-    options = parser.parse_args()
+    options = round_options("bench-jobs", __doc__, PARTS)
     plan = Plan(options.quick)
     figures = run_parts(options, Bench, plan, build(), plan.slow_jobs + 100, plan.bulk_bytes)
     for name, over, under in RATIOS:

@@ -8,13 +8,12 @@ loops as well, a session on each. FoundationNetworking cannot be given a certifi
 measured over plain HTTP/1.1 alone. Bulk is one body each way, compared with the curl command; idle transfers crawl at
 1 KB/s.
 """
-import argparse
 import os
 import pathlib
 import shutil
 import tempfile
 
-from figures import Figures, measure, settle_down, timed
+from figures import Figures, measure, round_options, settle_down, timed
 from origin import Origin
 from processes import ROOT, raise_descriptor_limit, run, run_as, say, stop_in_order
 
@@ -168,13 +167,8 @@ def table(figures):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench-peers", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default="fetches,idle,cached,bulk", type=lambda text: text.split(","))
-    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
-    parser.add_argument("--output", default=ROOT / "bench-peers.json")
-    options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 3)
+    options = round_options("bench-peers", __doc__, "fetches,idle,cached,bulk")
+    options.only = options.only.split(",")
     stop_in_order()
     raise_descriptor_limit()
     programs = build()

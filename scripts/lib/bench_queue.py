@@ -8,7 +8,6 @@ Claims: how long a claim takes in a new database, and beside millions of finishe
 service starts over those.
 """
 import argparse
-import base64
 import json
 import os
 import pathlib
@@ -23,7 +22,7 @@ from database import Database, bindir
 from figures import Figures, measure, settle_down
 from origin import Origin
 from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop, stop_in_order
-from service import Service
+from service import Service, master_keys
 
 DATABASE_SETTINGS = {
     "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top", "log_min_messages": "warning",
@@ -226,7 +225,7 @@ def main():
     figures, scratch = Figures(), pathlib.Path(tempfile.mkdtemp(prefix="fetchd-queue-"))
     scratch.chmod(0o755)
     settings = {"WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "64",
-                "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+                "FETCHD_MASTER_KEYS": master_keys()}
     try:
         with Origin(scratch / "origin", 1 << 20) as origin, Database(scratch / "pg", DATABASE_SETTINGS) as database:
             database.psql("postgres", "-c", "CREATE DATABASE fetchd")

@@ -8,29 +8,25 @@ and of URLs that are new each time and cannot or can be cached. Shards: jobs of 
 one server, and over coordinators of Citus with one worker and with two, turn by turn; what each server has to do for a
 job. It is left out where that extension is not installed.
 """
-import argparse
-import base64
 import concurrent.futures
 import contextlib
 import functools
 import http.client
 import itertools
 import json
-import os
 import pathlib
 import shutil
 import statistics
 import tempfile
-import threading
 import time
 
 from binaries import build
 from database import Database, has_citus, servers
-from figures import Figures, settle_down
+from figures import Figures, round_options, settle_down
 from job_bench import report
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop_in_order
-from service import Service
+from processes import Failed, raise_descriptor_limit, run_as, say, stop_in_order
+from service import Service, master_keys
 
 PARTS = "nodes,shards"
 RATE, CLIENTS, NODES = 200, 12, 3
@@ -57,7 +53,7 @@ class Bench:
     def __init__(self, plan, figures, origin, fetchd, scratch, log):
         self.plan, self.figures, self.origin, self.fetchd = plan, figures, origin, fetchd
         self.scratch, self.log = scratch, log
-        self.settings = {"FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode(),
+        self.settings = {"FETCHD_MASTER_KEYS": master_keys(),
                          "WORKER_DRAIN_SECONDS": "1"}
 
     def service(self, name, url):
@@ -98,20 +94,18 @@ class Bench:
 
     def drive(self, nodes, key, path, seconds):
         """Submits jobs to the nodes in turn; returns how many."""
-        end, number, lock, failures = time.monotonic() + seconds, itertools.count(), threading.Lock(), []
-        begin = time.monotonic()
+        begin, failures = time.monotonic(), []
 
         def client(place):
             connection = http.client.HTTPConnection("127.0.0.1", nodes[place % len(nodes)].port, timeout=60)
             headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
             for turn in itertools.count():
                 due = begin + (place + turn * CLIENTS) / RATE
-                if due >= end:
+                if due >= begin + seconds:
                     return turn
                 time.sleep(max(0, due - time.monotonic()))
-                with lock:
-                    part = path.format(f"{begin}-{next(number)}")
-                body = json.dumps({"request": {"url": self.origin.url + part}})
+                url = self.origin.url + path.format(f"{begin}-{place}-{turn}")
+                body = json.dumps({"request": {"url": url}})
                 connection.request("POST", "/v1/jobs", body, headers)
                 answer = connection.getresponse()
                 text = answer.read()
@@ -155,16 +149,10 @@ class Bench:
     def turn(self, parts, service, keys):
         """A batch of each tenant, until all of them are done."""
         specs = [{"request": {"url": f"{self.origin.url}/1k"}}] * self.plan.batch
-
-        def submit(key):
-            status, _, answer = service.submit_lines(key, specs)
-            if status != 200 or b'"status":4' in answer:
-                raise Failed(f"a batch was answered with {status}: {answer[:300]}")
-
         used, written = [server.cpu() for server in parts], [self.position(server) for server in parts]
         begin, jobs = time.monotonic(), TENANTS * self.plan.batch
         with concurrent.futures.ThreadPoolExecutor(SUBMITTERS) as pool:
-            list(pool.map(submit, keys))
+            list(pool.map(lambda key: service.submit(key, specs), keys))
         parts[0].wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 120, "jobs do not end")
         seconds = time.monotonic() - begin
         cpu = [(server.cpu() - before) / jobs * 1e6 for server, before in zip(parts, used, strict=True)]
@@ -189,13 +177,7 @@ RATIOS = [
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench-scale", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default=PARTS, help="parts, comma separated")
-    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
-    parser.add_argument("--output", default=ROOT / "bench-scale.json")
-    options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 3)
+    options = round_options("bench-scale", __doc__, PARTS)
     stop_in_order()
     raise_descriptor_limit()
     plan, figures, fetchd = Plan(options.quick), Figures(), build()

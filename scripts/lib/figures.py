@@ -1,4 +1,5 @@
 """Figures of a benchmark: samples by name, the programs that give them, and how quiet the machine was."""
+import argparse
 import json
 import os
 import pathlib
@@ -7,7 +8,7 @@ import statistics
 import subprocess
 import time
 
-from processes import Failed, say
+from processes import ROOT, Failed, say
 
 
 class Figures:
@@ -63,6 +64,20 @@ def timed(command):
     if child.returncode != 0:
         raise Failed(f"{' '.join(map(str, command))} ended with status {child.returncode}")
     return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def round_options(name, description, parts, **flags):
+    """The options of a bench that runs its parts in rounds, from the command line; further flags by their help."""
+    parser = argparse.ArgumentParser(prog=name, description=description.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument("--only", default=parts, help="parts, comma separated")
+    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
+    parser.add_argument("--output", default=ROOT / f"{name}.json")
+    for flag, text in flags.items():
+        parser.add_argument("--" + flag.replace("_", "-"), action="store_true", help=text)
+    options = parser.parse_args()
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    return options
 
 
 def idle_share(seconds=0.5):

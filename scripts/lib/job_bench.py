@@ -1,5 +1,4 @@
 """What benchmarks of jobs have in common: a service that is asked, and what its jobs cost."""
-import base64
 import json
 import os
 import pathlib
@@ -13,7 +12,7 @@ from database import Database
 from figures import Figures, measure, settle_down
 from origin import Origin
 from processes import Failed, cpu_seconds, raise_descriptor_limit, say, stop_in_order
-from service import Service
+from service import Service, master_keys
 
 FINAL = ("succeeded", "failed", "cancelled")
 
@@ -91,9 +90,7 @@ class JobBench:
         self.database.wait_until(self.name, fewer, seconds, "jobs do not end")
 
     def submit(self, specs):
-        status, _, answer = self.service.submit_lines(self.key, specs)
-        if status != 200 or b'"status":4' in answer:
-            raise Failed(f"a batch was answered with {status}: {answer[:300]}")
+        self.service.submit(self.key, specs)
 
     def warm(self):
         for _ in range(4):
@@ -110,7 +107,6 @@ def run_parts(options, bench, plan, fetchd, concurrency, big_bytes):
 
     The scratch directory is gone afterwards; a failure shows the end of the service's log.
     """
-    options.rounds = options.rounds or (1 if options.quick else 3)
     stop_in_order()
     raise_descriptor_limit()
     figures, scratch = Figures(), pathlib.Path(tempfile.mkdtemp(prefix="fetchd-bench-"))
@@ -130,7 +126,7 @@ def run_parts(options, bench, plan, fetchd, concurrency, big_bytes):
 def _rounds(options, bench, plan, figures, fetchd, concurrency, big_bytes, scratch):
     settings = {"WORKER_CONCURRENCY": str(concurrency), "WORKER_DRAIN_SECONDS": "1",
                 "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": str(min(concurrency, 10_000)),
-                "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+                "FETCHD_MASTER_KEYS": master_keys()}
     with Origin(scratch / "origin", big_bytes) as origin, Database(scratch / "pg") as database:
         allowed = [f"127.0.0.1:{origin.port}", f"127.0.0.1:{origin.slow_port}",
                    *(f"{address}:{origin.slow_port}" for address in origin.addresses)]

@@ -1,4 +1,5 @@
 """A fetchd service on loopback, for the scripts that need a running one."""
+import base64
 import json
 import os
 import pathlib
@@ -20,6 +21,11 @@ def debug_binary():
     if not built.exists():
         raise Failed(f"{built} is missing; run scripts/check build first")
     return built
+
+
+def master_keys():
+    """Keys that are new each time, as the setting FETCHD_MASTER_KEYS has them."""
+    return "1:" + base64.b64encode(os.urandom(32)).decode()
 
 
 class Service:
@@ -91,6 +97,12 @@ class Service:
         """A batch of jobs, one document a line."""
         lines = "".join(json.dumps(spec) + "\n" for spec in specs).encode()
         return self.call("POST", "/v1/jobs/batch", key, lines, {"Content-Type": "application/x-ndjson"})
+
+    def submit(self, key, specs):
+        """A batch of jobs, all of which have to be accepted."""
+        status, _, answer = self.submit_lines(key, specs)
+        if status != 200 or b'"status":4' in answer:
+            raise Failed(f"a batch was answered with {status}: {answer[:300]}")
 
     def call(self, method, path, key=None, body=None, headers=None, timeout=90):
         """One request; returns status, headers and body bytes, whatever the status.

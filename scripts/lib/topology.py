@@ -6,7 +6,6 @@ and checks signatures. In place of the members there may be a coordinator of Cit
 own, where the extension is installed. A file holds which processes these are, so that one command starts them and
 another ends them.
 """
-import base64
 import json
 import os
 import pathlib
@@ -19,7 +18,7 @@ import urllib.request
 
 from database import SHARDED_SETTINGS, bindir, citus_control, has_citus
 from processes import ROOT, Failed, free_ports, is_listening, program, run, say, wait_until
-from service import Service, debug_binary
+from service import Service, debug_binary, master_keys
 
 STATE = "topology.json"
 
@@ -410,7 +409,7 @@ class Topology:
         places = ",".join(f"127.0.0.1:{ports[name]}" for name in servers)
         database = f"postgresql://postgres@{places}/fetchd"
         shared = {
-            "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode(),
+            "FETCHD_MASTER_KEYS": master_keys(),
             "DATABASE_URL": database, "GUARD_ALLOW": ",".join(self.state["allow"]), "SERVER_LAME_DUCK_SECONDS": "1",
             "S3_ENDPOINT": f"http://127.0.0.1:{ports['store']}", "S3_BUCKET": "bodies",
             "S3_ACCESS_KEY": self.state["keys"]["aws_access_key_id"],
