@@ -68,24 +68,25 @@ import Testing
         async throws
     {
         try await withJobs { database in
+            let table = Self.tables[0]
             let connection = try await database.connect()
             let before = try await connection.query("SELECT current_user::text").first?.decode(String.self, at: 0)
             for name in ["", "2"] {
                 try await connection.transaction { connection in
                     try await connection.query(
                         "SELECT set_config('role', 'fetchd_tenant', true), set_config('fetchd.tenant', \(name), true)")
-                    #expect(try await connection.query("SELECT FROM queue").count == (name == "" ? 0 : 1))
+                    #expect(try await connection.query("SELECT FROM \(table)").count == (name == "" ? 0 : 1))
                 }
             }
             try await connection.execute(script: "SET ROLE fetchd_tenant")
-            #expect(try await connection.query("SELECT FROM queue").isEmpty)
+            #expect(try await connection.query("SELECT FROM \(table)").isEmpty)
             await connection.close()
             // One that a statement failed on, too.
             await #expect(throws: PostgresError.self) {
-                try await database.client.of(Self.tenants[0]).query("SELECT 1 / (SELECT count(*) - 1 FROM queue)")
+                try await database.client.of(Self.tenants[0]).query("SELECT 1 / (SELECT count(*) - 1 FROM \(table))")
             }
             let after = try await database.client.query(
-                "SELECT current_user::text, (SELECT count(*) FROM queue), coalesce(current_setting('fetchd.tenant', true), '')"
+                "SELECT current_user::text, (SELECT count(*) FROM \(table)), coalesce(current_setting('fetchd.tenant', true), '')"
             )
             #expect(try after.first?.decode(String.self, at: 0) == before)
             #expect(try after.first?.decode(Int64.self, at: 1) == 2)

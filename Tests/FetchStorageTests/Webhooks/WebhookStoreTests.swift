@@ -65,21 +65,18 @@ import Testing
                 $$
                 """)
             // Over Citus a distributed table has none, but its shards may.
-            func onTable(_ before: String, _ after: String) async throws {
-                if TestDatabase.hasCitus, table == "results" {
-                    try await client.query("SELECT run_command_on_shards('results', \(before + "%s" + after))")
-                } else {
-                    let connection = try await fixture.database.connect()
-                    try await connection.execute(script: before + table + after)
-                    await connection.close()
-                }
+            func onTable(_ before: String, _ after: String = "") async throws {
+                try await client.query(
+                    TestDatabase.hasCitus && table == "results"
+                        ? "SELECT run_command_on_shards('results', \(before + "%s" + after))"
+                        : Query(verbatim: before + table + after))
             }
             try await onTable("CREATE TRIGGER tear BEFORE INSERT ON ", " FOR EACH ROW EXECUTE FUNCTION tear()")
             await #expect(throws: StoreError.self) { try await fixture.queue().settle(claimed, .make()) }
             #expect(try await fixture.count("results") == 0)
             #expect(try await fixture.count("webhook_deliveries") == 0)
             #expect(try await fixture.count("queue") == 1)
-            try await onTable("DROP TRIGGER tear ON ", "")
+            try await onTable("DROP TRIGGER tear ON ")
             #expect(try await fixture.queue().settle(claimed, .make()))
             #expect(try await fixture.count("results") == 1)
             #expect(try await store.claimDeliveries(.init(slots: 10)).map(\.subject) == [.job(job.id)])
