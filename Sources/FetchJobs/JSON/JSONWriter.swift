@@ -2,13 +2,17 @@ import FetchEngine
 
 /// Writes one JSON text, member by member, straight into UTF-8 bytes.
 ///
-/// Members given as `nil` are left out.
-package struct JSONWriter: Sendable {
-    package private(set) var bytes: [UInt8] = []
+/// Members given as `nil` are left out. The bytes are in memory of its own, and not in an array: an array is asked with
+/// each append whether somebody else has it, and jobs are written in some two hundred pieces each.
+package struct JSONWriter: ~Copyable {
+    private var buffer: UnsafeMutableRawBufferPointer
+    private var count = 0
     /// A comma is due before the next member or element.
     private var needsComma = false
 
-    package init() { bytes.reserveCapacity(512) }
+    package init() { buffer = .allocate(byteCount: 1024, alignment: 1) }
+
+    deinit { buffer.deallocate() }
 
     /// The text of an object.
     package static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
@@ -17,7 +21,10 @@ package struct JSONWriter: Sendable {
         return writer.bytes
     }
 
-    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// A copy of what is written.
+    package var bytes: [UInt8] { Array(buffer[..<count]) }
+
+    package var text: String { String(decoding: buffer[..<count], as: UTF8.self) }
 
     // MARK: Values
 
@@ -47,13 +54,13 @@ package struct JSONWriter: Sendable {
         let (seconds, attoseconds) = duration.components
         guard seconds >= 0, attoseconds >= 0 else { return value(duration.seconds) }
         separate()
-        bytes.append(contentsOf: String(seconds).utf8)
-        bytes.append(UInt8(ascii: "."))
+        append(String(seconds))
+        append(UInt8(ascii: "."))
         var rest = attoseconds / 1_000_000_000_000
         // As many digits as it needs, one at least.
         var power: Int64 = 100_000
         repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / power))
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / power))
             rest %= power
             power /= 10
         } while rest > 0
@@ -65,7 +72,7 @@ package struct JSONWriter: Sendable {
     /// A text that is JSON already.
     package mutating func raw(_ text: RawJSON) {
         separate()
-        bytes.append(contentsOf: text.bytes)
+        append(text.bytes[...])
         needsComma = true
     }
 
@@ -144,7 +151,7 @@ package struct JSONWriter: Sendable {
     package mutating func elements(of array: RawJSON) {
         guard array.bytes.count > 2 else { return }
         separate()
-        bytes.append(contentsOf: array.bytes.dropFirst().dropLast())
+        append(array.bytes.dropFirst().dropLast())
         needsComma = true
     }
 
@@ -152,14 +159,14 @@ package struct JSONWriter: Sendable {
     package mutating func members(of object: RawJSON) {
         guard object.bytes.count > 2 else { return }
         separate()
-        bytes.append(contentsOf: object.bytes[1..<(object.bytes.count - 1)])
+        append(object.bytes.dropFirst().dropLast())
         needsComma = true
     }
 
     package mutating func name(_ name: String) {
         separate()
         quote(name)
-        bytes.append(UInt8(ascii: ":"))
+        append(UInt8(ascii: ":"))
         needsComma = false
     }
 
@@ -167,36 +174,71 @@ package struct JSONWriter: Sendable {
 
     private mutating func nested(_ open: UInt8, _ close: UInt8, _ content: (inout JSONWriter) -> Void) {
         separate()
-        bytes.append(open)
+        append(open)
         needsComma = false
         content(&self)
-        bytes.append(close)
+        append(close)
         needsComma = true
     }
 
     private mutating func raw(_ text: String) {
         separate()
-        bytes.append(contentsOf: text.utf8)
+        append(text)
         needsComma = true
     }
 
     private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if needsComma { append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        reserve(1)
+        buffer[count] = byte
+        count += 1
+    }
+
+    private mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func append(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        reserve(bytes.count)
+        UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: bytes)
+        count += bytes.count
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if buffer.count - count < more { grow(more) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ more: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(2 * buffer.count, count + more), alignment: 1)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        buffer.deallocate()
+        buffer = larger
     }
 
     private mutating func quote(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
-            bytes.append(UInt8(ascii: "\""))
+            reserve(utf8.count + 2)
+            append(UInt8(ascii: "\""))
             // The bytes between two that need an escape are copied as they are.
             var start = 0
             while let index = Self.firstToEscape(of: utf8, from: start) {
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
+                append(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: utf8[start..<index])))
                 escape(utf8[index])
                 start = index + 1
             }
-            bytes.append(contentsOf: start == 0 ? utf8 : UnsafeBufferPointer(rebasing: utf8[start...]))
-            bytes.append(UInt8(ascii: "\""))
+            append(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: utf8[start...])))
+            append(UInt8(ascii: "\""))
         }
     }
 
@@ -232,15 +274,15 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func escape(_ byte: UInt8) {
-        bytes.append(UInt8(ascii: "\\"))
+        append(UInt8(ascii: "\\"))
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
-        case 0x0A: bytes.append(UInt8(ascii: "n"))
-        case 0x0D: bytes.append(UInt8(ascii: "r"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): append(byte)
+        case 0x0A: append(UInt8(ascii: "n"))
+        case 0x0D: append(UInt8(ascii: "r"))
+        case 0x09: append(UInt8(ascii: "t"))
         default:
-            bytes.append(contentsOf: "u00".utf8)
-            bytes.append(contentsOf: Hexadecimal.encode(CollectionOfOne(byte)))
+            append("u00")
+            for digit in Hexadecimal.encode(CollectionOfOne(byte)) { append(digit) }
         }
     }
 }

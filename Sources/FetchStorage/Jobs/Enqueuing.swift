@@ -263,7 +263,15 @@ struct Enqueuing: Sendable {
         /// Starts jobs that were stored as claimed: they have never waited.
         func start(_ jobs: [ClaimedJob]) {
             guard !jobs.isEmpty else { return }
-            if let quotas { for job in jobs { quotas.giveBack(1, of: job.tenant) } }
+            if let quotas {
+                // Together, as far as they stand together: most statements have the jobs of one tenant.
+                var rest = jobs[...]
+                while let tenant = rest.first?.tenant {
+                    let next = rest.firstIndex { $0.tenant != tenant } ?? rest.endIndex
+                    quotas.giveBack(next - rest.startIndex, of: tenant)
+                    rest = rest[next...]
+                }
+            }
             intake?.start(jobs)
         }
 

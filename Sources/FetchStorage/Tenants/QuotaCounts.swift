@@ -57,8 +57,10 @@ package struct QuotaCounts: Sendable {
 
     /// Some that were let in do not count: they are over, or were not stored.
     package mutating func giveBack(_ number: Int, of tenant: Tenant.ID) {
-        counts[tenant]?.waiting -= number
-        counts[tenant]?.added -= number
+        guard var count = counts[tenant] else { return }
+        count.waiting -= number
+        count.added -= number
+        counts[tenant] = count
     }
 
     /// The tenants among these for whom there must be a count now.

@@ -5,10 +5,10 @@ package import FetchRuntime
 /// Counts what loads do on the network: their phases, connections, TLS, cache and cookies.
 package struct TransferMetrics: Sendable {
     /// The protocols that are counted by their names.
-    private static let protocols: Set<String> = ["http/1.0", "http/1.1", "h2", "ftp", "data", "file"]
+    private static let protocols = ["http/1.0", "http/1.1", "h2", "ftp", "data", "file"]
     private static let versions: Set<String> = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
 
-    private let transfers: MetricFamily<Counter>
+    private let transfers: (known: [String: Counter], other: Counter, none: Counter)
     private let connections: (new: Counter, reused: Counter, lost: Counter)
     private let handshakes: MetricFamily<Counter>
     private let resumptions: Counter
@@ -16,12 +16,15 @@ package struct TransferMetrics: Sendable {
     private let exchange: (send: Histogram, wait: Histogram, receive: Histogram)
     private let redirects: Counter
     private let challenges: Counter
-    private let verdicts: MetricFamily<Counter>
+    private let verdicts: (hit: Counter, forward: [CacheStatus.Forward: Counter])
     private let stores: Counter
     private let cookies: (accepted: Counter, rejected: Counter)
 
     package init(_ registry: MetricsRegistry) {
-        transfers = registry.counter(.transfers)
+        let loads = registry.counter(.transfers)
+        transfers = (
+            Dictionary(uniqueKeysWithValues: Self.protocols.map { ($0, loads[$0]) }), loads["other"], loads["none"]
+        )
         let used = registry.counter(.connections)
         connections = (used["new"], used["reused"], used["lost"])
         handshakes = registry.counter(.tlsHandshakes)
@@ -31,7 +34,10 @@ package struct TransferMetrics: Sendable {
         exchange = (phase["send"], phase["wait"], phase["receive"])
         redirects = registry.counter(.redirects)[]
         challenges = registry.counter(.challenges)[]
-        verdicts = registry.counter(.cacheVerdicts)
+        let judged = registry.counter(.cacheVerdicts)
+        verdicts = (
+            judged["hit"], Dictionary(uniqueKeysWithValues: CacheStatus.Forward.allCases.map { ($0, judged[$0.rawValue]) })
+        )
         stores = registry.counter(.cacheStores)[]
         let taken = registry.counter(.cookies)
         cookies = (taken["accepted"], taken["rejected"])
@@ -43,7 +49,7 @@ package struct TransferMetrics: Sendable {
         redirects.add(load.redirects.count)
         challenges.add(load.challengeCount)
         if let status = load.cacheStatus {
-            verdicts[status.forward?.rawValue ?? "hit"].add()
+            (status.forward.map { verdicts.forward[$0] } ?? verdicts.hit)?.add()
             if status.isStored { stores.add() }
         }
         let rejected = load.cookies.count { $0.rejection != nil }
@@ -53,7 +59,7 @@ package struct TransferMetrics: Sendable {
 
     private func count(_ transaction: TransactionMetrics) {
         let name = transaction.networkProtocolName
-        transfers[name.map { Self.protocols.contains($0) ? $0 : "other" } ?? "none"].add()
+        (name.map { transfers.known[$0] ?? transfers.other } ?? transfers.none).add()
         if transaction.connectionWasLost { connections.lost.add() }
         if transaction.isReusedConnection {
             connections.reused.add()

@@ -3,8 +3,9 @@ import FetchRuntime
 
 /// The metrics of a worker.
 struct WorkerMetrics: Sendable {
-    private let finished: [JobState: Counter]
-    private let attempts: MetricFamily<Counter>
+    private let ends: [JobState: (finished: Counter, attempts: Counter)]
+    private let retried: Counter
+    private let fenced: Counter
     private let answered: [Counter]
     /// By the names of errors, which are a closed set.
     private let errors: MetricFamily<Counter>
@@ -16,11 +17,12 @@ struct WorkerMetrics: Sendable {
     let upkeep: UpkeepMetrics
 
     init(_ registry: MetricsRegistry) {
-        let family = registry.counter(.jobsFinished)
-        finished = Dictionary(
-            uniqueKeysWithValues: JobState.allCases.filter(\.isFinal).map { ($0, family[$0.rawValue]) })
-        attempts = registry.counter(.attempts)
-        for outcome in finished.keys.map(\.rawValue) + ["retried", "fenced"] { _ = attempts[outcome] }
+        let (finished, attempts) = (registry.counter(.jobsFinished), registry.counter(.attempts))
+        ends = Dictionary(
+            uniqueKeysWithValues: JobState.allCases.filter(\.isFinal).map { state in
+                (state, (finished[state.rawValue], attempts[state.rawValue]))
+            })
+        (retried, fenced) = (attempts["retried"], attempts["fenced"])
         let answers = registry.counter(.attemptsAnswered)
         answered = (1...5).map { answers[StatusFilter.name(ofClassOf: $0 * 100)] }
         duration = registry.histogram(.jobDuration)[]
@@ -35,7 +37,7 @@ struct WorkerMetrics: Sendable {
     }
 
     func countRetry(of outcome: JobOutcome) {
-        attempts["retried"].add()
+        retried.add()
         countEnd(of: outcome)
     }
 
@@ -48,9 +50,11 @@ struct WorkerMetrics: Sendable {
     func countFailedClaim() { claims.failed.add() }
 
     func count(_ outcome: JobOutcome, isOurs: Bool) {
-        guard isOurs else { return attempts["fenced"].add() }
-        finished[outcome.state]?.add()
-        attempts[outcome.state.rawValue].add()
+        guard isOurs else { return fenced.add() }
+        if let end = ends[outcome.state] {
+            end.finished.add()
+            end.attempts.add()
+        }
         countEnd(of: outcome)
     }
 

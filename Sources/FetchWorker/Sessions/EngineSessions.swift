@@ -38,10 +38,16 @@ final class EngineSession: Sendable {
 
 /// The engine's session for each session of a tenant: no two share a connection, cookie or credential (SEC-42, SES-6).
 final class EngineSessions: Sendable {
-    fileprivate struct Entry {
+    /// An object, so that what each job looks up is not copied.
+    fileprivate final class Entry {
         let session: EngineSession
         let targets: TargetPolicy
-        var usedAt: ContinuousClock.Instant
+        var usedAt = ContinuousClock.now
+
+        init(session: EngineSession, targets: TargetPolicy) {
+            self.session = session
+            self.targets = targets
+        }
     }
 
     fileprivate struct Entries {
@@ -116,9 +122,9 @@ final class EngineSessions: Sendable {
     /// The session that is known, unless it was made when its loads might go elsewhere: its connections lead there.
     private func known(_ address: SessionAddress, going targets: TargetPolicy) -> EngineSession? {
         entries.withLock { entries in
-            guard entries.all[address]?.targets == targets else { return nil }
-            entries.all[address]?.usedAt = .now
-            return entries.all[address]?.session
+            guard let entry = entries.all[address], entry.targets == targets else { return nil }
+            entry.usedAt = .now
+            return entry.session
         }
     }
 
@@ -129,7 +135,7 @@ final class EngineSessions: Sendable {
         entries.withLock { entries in
             if let known = entries.all[address], known.targets == targets { return known.session }
             entries.makeRoom()
-            entries.all[address] = Entry(session: session, targets: targets, usedAt: .now)
+            entries.all[address] = Entry(session: session, targets: targets)
             return session
         }
     }
