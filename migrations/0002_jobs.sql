@@ -220,20 +220,26 @@ CREATE TABLE results (
     body_digest bytea,
     file json,
     challenges json,
+    attempt integer,
+    transfers json,
+    decisions json,
     PRIMARY KEY (tenant_id, job_id),
     CONSTRAINT results_a_body_is_measured CHECK (
         (body IS NULL AND blob_id IS NULL) = (body_bytes IS NULL) AND (body_bytes IS NULL) = (body_digest IS NULL)
     ),
+    CONSTRAINT results_an_attempt_has_started CHECK (attempt IS NULL OR started_at IS NOT NULL),
     CONSTRAINT results_failure_has_an_error
         CHECK (state = 'succeeded' OR error IS NOT NULL AND error_name IS NOT NULL),
     CONSTRAINT results_one_place_for_the_body CHECK (body IS NULL OR blob_id IS NULL),
     CONSTRAINT results_state CHECK (state IN ('succeeded', 'failed', 'cancelled')),
     CONSTRAINT results_success_has_a_response CHECK (state <> 'succeeded' OR response IS NOT NULL AND error IS NULL)
 ) PARTITION BY RANGE (job_id);
-CREATE TABLE results_default PARTITION OF results DEFAULT;
+-- Up to half a page a row is not parted: a further row for its body, with an entry in a further index, costs more.
+CREATE TABLE results_default PARTITION OF results DEFAULT WITH (toast_tuple_target = 4080);
 -- Bodies are compressed or random often enough, and read in ranges.
 ALTER TABLE results ALTER body SET STORAGE EXTERNAL;
-COMMENT ON TABLE results IS 'What came of a final job. Rows are written once';
+COMMENT ON TABLE results IS
+    'What came of a final job, and its last attempt: most jobs have no other. Rows are written once';
 COMMENT ON COLUMN results.state IS 'succeeded, failed or cancelled';
 COMMENT ON COLUMN results.started_at IS 'Null: the job was cancelled before it ran';
 COMMENT ON COLUMN results.status IS 'The status of the response; null: there was none';
@@ -248,6 +254,10 @@ COMMENT ON COLUMN results.body_bytes IS 'Null: there is no body';
 COMMENT ON COLUMN results.body_digest IS 'SHA-256; null: there is no body';
 COMMENT ON COLUMN results.file IS 'blob, filename and more of a download; null: the job is none';
 COMMENT ON COLUMN results.challenges IS 'Who asked for credentials, and the answer; null: nobody did';
+COMMENT ON COLUMN results.attempt IS
+    'The number of the attempt that the job ended with; null: it ended without one, waiting or with its node';
+COMMENT ON COLUMN results.transfers IS 'Of that attempt, as in attempts';
+COMMENT ON COLUMN results.decisions IS 'Of that attempt, as in attempts';
 
 CREATE INDEX results_blob_id ON results (blob_id) WHERE blob_id IS NOT NULL;
 COMMENT ON INDEX results_blob_id IS 'blobs.orphans: a file tells its id only';
@@ -265,23 +275,24 @@ CREATE TABLE attempts (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
     number integer NOT NULL,
-    node_id uuid NOT NULL,
     started_at timestamptz NOT NULL,
     finished_at timestamptz NOT NULL,
     state text NOT NULL CHECK (state IN ('succeeded', 'failed', 'cancelled')),
     error_name text,
-    metrics json,
+    transfers json,
     status smallint,
     next_at timestamptz,
     decisions json,
     PRIMARY KEY (tenant_id, job_id, number)
 ) PARTITION BY RANGE (job_id);
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
-COMMENT ON TABLE attempts IS 'One execution of a job on one node';
+COMMENT ON TABLE attempts IS
+    'Executions of jobs on nodes that did not end them: another one followed, or the node was lost';
 COMMENT ON COLUMN attempts.number IS 'The claim that it ran under';
 COMMENT ON COLUMN attempts.state IS 'succeeded, failed or cancelled';
 COMMENT ON COLUMN attempts.error_name IS 'Null: it succeeded';
-COMMENT ON COLUMN attempts.metrics IS 'One element a transfer; null: its node was lost';
+COMMENT ON COLUMN attempts.transfers IS
+    'The metrics of each transfer: an array of the values of members, without their names; null: its node was lost';
 COMMENT ON COLUMN attempts.status IS 'Of the response that it got; null: none';
 COMMENT ON COLUMN attempts.next_at IS 'When the next attempt was to start; null: none followed';
 COMMENT ON COLUMN attempts.decisions IS
@@ -389,7 +400,9 @@ BEGIN
     -- seen any more. Who reads does not wait.
     LOCK TABLE ONLY jobs, ONLY results, ONLY attempts IN SHARE ROW EXCLUSIVE MODE;
     FOREACH part IN ARRAY ARRAY['jobs', 'results', 'attempts'] LOOP
-        EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)', part, suffix);
+        EXECUTE format(
+            'CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)%3$s', part, suffix,
+            CASE part WHEN 'results' THEN ' WITH (toast_tuple_target = 4080)' END);
         -- Attached, not made as a partition at once: so it does not wait for whoever reads the others.
         EXECUTE format(
             'ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES FROM (%3$L) TO (%4$L)', part, suffix,

@@ -560,7 +560,9 @@ BEGIN
     -- seen any more. Who reads does not wait.
     LOCK TABLE ONLY jobs, ONLY results, ONLY attempts IN SHARE ROW EXCLUSIVE MODE;
     FOREACH part IN ARRAY ARRAY['jobs', 'results', 'attempts'] LOOP
-        EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)', part, suffix);
+        EXECUTE format(
+            'CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)%3$s', part, suffix,
+            CASE part WHEN 'results' THEN ' WITH (toast_tuple_target = 4080)' END);
         -- Attached, not made as a partition at once: so it does not wait for whoever reads the others.
         EXECUTE format(
             'ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES FROM (%3$L) TO (%4$L)', part, suffix,
@@ -1172,12 +1174,11 @@ CREATE TABLE public.attempts (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
     number integer NOT NULL,
-    node_id uuid NOT NULL,
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
     state text NOT NULL,
     error_name text,
-    metrics json,
+    transfers json,
     status smallint,
     next_at timestamp with time zone,
     decisions json,
@@ -1185,7 +1186,7 @@ CREATE TABLE public.attempts (
 )
 PARTITION BY RANGE (job_id);
 
-COMMENT ON TABLE public.attempts IS 'One execution of a job on one node';
+COMMENT ON TABLE public.attempts IS 'Executions of jobs on nodes that did not end them: another one followed, or the node was lost';
 
 COMMENT ON COLUMN public.attempts.number IS 'The claim that it ran under';
 
@@ -1193,7 +1194,7 @@ COMMENT ON COLUMN public.attempts.state IS 'succeeded, failed or cancelled';
 
 COMMENT ON COLUMN public.attempts.error_name IS 'Null: it succeeded';
 
-COMMENT ON COLUMN public.attempts.metrics IS 'One element a transfer; null: its node was lost';
+COMMENT ON COLUMN public.attempts.transfers IS 'The metrics of each transfer: an array of the values of members, without their names; null: its node was lost';
 
 COMMENT ON COLUMN public.attempts.status IS 'Of the response that it got; null: none';
 
@@ -1205,12 +1206,11 @@ CREATE TABLE public.attempts_default (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
     number integer NOT NULL,
-    node_id uuid NOT NULL,
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
     state text NOT NULL,
     error_name text,
-    metrics json,
+    transfers json,
     status smallint,
     next_at timestamp with time zone,
     decisions json,
@@ -2019,7 +2019,11 @@ CREATE TABLE public.results (
     body_digest bytea,
     file json,
     challenges json,
+    attempt integer,
+    transfers json,
+    decisions json,
     CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
+    CONSTRAINT results_an_attempt_has_started CHECK (((attempt IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),
     CONSTRAINT results_state CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text]))),
@@ -2028,7 +2032,7 @@ CREATE TABLE public.results (
 PARTITION BY RANGE (job_id);
 ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
 
-COMMENT ON TABLE public.results IS 'What came of a final job. Rows are written once';
+COMMENT ON TABLE public.results IS 'What came of a final job, and its last attempt: most jobs have no other. Rows are written once';
 
 COMMENT ON COLUMN public.results.state IS 'succeeded, failed or cancelled';
 
@@ -2056,6 +2060,12 @@ COMMENT ON COLUMN public.results.file IS 'blob, filename and more of a download;
 
 COMMENT ON COLUMN public.results.challenges IS 'Who asked for credentials, and the answer; null: nobody did';
 
+COMMENT ON COLUMN public.results.attempt IS 'The number of the attempt that the job ended with; null: it ended without one, waiting or with its node';
+
+COMMENT ON COLUMN public.results.transfers IS 'Of that attempt, as in attempts';
+
+COMMENT ON COLUMN public.results.decisions IS 'Of that attempt, as in attempts';
+
 CREATE TABLE public.results_default (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
@@ -2073,12 +2083,17 @@ CREATE TABLE public.results_default (
     body_digest bytea,
     file json,
     challenges json,
+    attempt integer,
+    transfers json,
+    decisions json,
     CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
+    CONSTRAINT results_an_attempt_has_started CHECK (((attempt IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),
     CONSTRAINT results_state CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text]))),
     CONSTRAINT results_success_has_a_response CHECK (((state <> 'succeeded'::text) OR ((response IS NOT NULL) AND (error IS NULL))))
-);
+)
+WITH (toast_tuple_target='4080');
 ALTER TABLE ONLY public.results_default ALTER COLUMN body SET STORAGE EXTERNAL;
 
 CREATE TABLE public.schedules (

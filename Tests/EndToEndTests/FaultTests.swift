@@ -59,7 +59,7 @@ import Testing
         let rows = try await connection.query(
             """
             SELECT j.spec #>> '{request,method}', substring(j.spec #>> '{request,url}' FROM '/[^/]+/[0-9]+$'), r.state,
-                count(a.number)
+                count(a.number) + count(DISTINCT r.attempt)
             FROM jobs j
             JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
             LEFT JOIN attempts a ON a.tenant_id = j.tenant_id AND a.job_id = j.id

@@ -225,7 +225,7 @@ package final class MemoryWorkQueue: WorkQueue {
     private static func attempt(_ job: ClaimedJob, _ outcome: JobOutcome, next: Timestamp? = nil) -> Job.Attempt {
         Job.Attempt(
             number: Int(job.claim), startedAt: outcome.startedAt, finishedAt: outcome.finishedAt, state: outcome.state,
-            errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next, metrics: outcome.metrics,
+            errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next, metrics: outcome.transfers?.named,
             decisions: outcome.decisions)
     }
 

@@ -45,7 +45,7 @@ extension JobOutcome {
             outcome.errorName = state == .failed ? "timedOut" : "cancelled"
             outcome.error = RawJSON(Array(#"{"name":"timedOut"}"#.utf8))
         }
-        outcome.metrics = RawJSON(Array("[]".utf8))
+        outcome.transfers = StoredTransfers(json: RawJSON(Array("[]".utf8)))
         outcome.body = body
         return outcome
     }

@@ -71,7 +71,7 @@ def build_queues():
     python, wanted = BUILT / "queues/bin/python", ROOT / "Benchmarks/Queues/requirements.txt"
     stamp = BUILT / "queues/requirements.txt"
     if not stamp.exists() or stamp.read_text() != wanted.read_text():
-        say("Installing Procrastinate and Celery …")
+        say("Installing Procrastinate, PgQueuer and Celery …")
         run(["python3", "-m", "venv", "--clear", BUILT / "queues"])
         run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
         shutil.copy(wanted, stamp)
@@ -156,12 +156,13 @@ def our_e2e(plan, figures, origin, database, service, key, scratch):
 def queues(plan, figures, origin, database, python, scratch):
     """The same work by job queues that others use, each as its documentation says."""
     drivers, url = ROOT / "Benchmarks/Queues", f"{origin.url}/1k"
-    database.psql("postgres", "-c", "DROP DATABASE IF EXISTS procrastinate", "-c", "CREATE DATABASE procrastinate")
-    settle_down(plan, figures)
-    places = {"PGHOST": str(database.directory), "PGUSER": "postgres", "PGDATABASE": "procrastinate"}
-    note_queue(figures, "procrastinate", measure(
-        [python, drivers / "procrastinate_jobs.py", plan.queue_jobs, 64, plan.idle_jobs, url],
-        env={**os.environ, **places}))
+    for name in ("procrastinate", "pgqueuer"):
+        database.psql("postgres", "-c", f"DROP DATABASE IF EXISTS {name}", "-c", f"CREATE DATABASE {name}")
+        settle_down(plan, figures)
+        places = {"PGHOST": str(database.directory), "PGUSER": "postgres", "PGDATABASE": name}
+        note_queue(figures, name, measure(
+            [python, drivers / f"{name}_jobs.py", plan.queue_jobs, 64, plan.idle_jobs, url],
+            env={**os.environ, **places}))
     with Redis(scratch / "redis") as redis:
         settle_down(plan, figures)
         note_queue(figures, "celery", measure(
@@ -222,6 +223,7 @@ RATIOS = [
     ("e2e.singleRatio", "e2e.singleRate", "e2e.limitSingleRate"),
     ("e2e.postgresCpuRatio", "e2e.postgresCpuUs", "e2e.limitPostgresCpuUs"),
     ("e2e.idleP50Ratio", "e2e.idleP50Ms", "e2e.limitIdleP50Ms"),
+    ("pgqueuer.rateRatio", "e2e.batchRate", "pgqueuer.rate"),
     ("bulk.downloadWallRatio", "bulk.downloadWallSeconds", "bulk.curlWallSeconds"),
     ("bulk.downloadCpuRatio", "bulk.downloadCpuSeconds", "bulk.curlCpuSeconds"),
 ]
@@ -238,6 +240,8 @@ ROWS = [
     ("idle latency p99, ms", "e2e.idleP99Ms", "e2e.limitIdleP99Ms", None),
     ("jobs/s in batches (beside Procrastinate)", "e2e.batchRate", "procrastinate.rate", None),
     ("idle latency p50, ms (the same)", "e2e.idleP50Ms", "procrastinate.idleP50Ms", None),
+    ("jobs/s in batches (beside PgQueuer)", "e2e.batchRate", "pgqueuer.rate", "pgqueuer.rateRatio"),
+    ("idle latency p50, ms (the same)", "e2e.idleP50Ms", "pgqueuer.idleP50Ms", None),
     ("jobs/s in batches (beside Celery)", "e2e.batchRate", "celery.rate", None),
     ("idle latency p50, ms (the same)", "e2e.idleP50Ms", "celery.idleP50Ms", None),
     ("download, wall s (limit: curl)", "bulk.downloadWallSeconds", "bulk.curlWallSeconds",

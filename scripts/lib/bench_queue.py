@@ -1,11 +1,14 @@
 """Measures whether the database stays healthy under a service, and writes bench-queue.json.
 
-    scripts/bench-queue [--quick] [--only idle,snapshot,claims] [--finished N] [--waiting N] [--output FILE]
+    scripts/bench-queue [--quick] [--only start,idle,bytes,tenants,snapshot,claims] [--finished N] [--waiting N]
+                        [--output FILE]
 
-One service over a durable PostgreSQL, one nginx, all on loopback. Idle: the statements that a node which has nothing
-to do sends a second (R39). Snapshot: jobs a second while another client has a transaction open, beside before (R41).
-Claims: how long a claim takes in a new database, and beside millions of finished and of waiting jobs, and how the
-service starts over those.
+One service over a durable PostgreSQL, one nginx, all on loopback. Start: how long until the service is ready, with a
+private cluster that is new, with the same one again, and over a database that has its schema. Idle: the statements that
+a node which has nothing to do sends a second (R39). Bytes: what a job with a body of 1 KB adds to the write-ahead log, by
+what it is about, and to tables and indexes. Tenants: jobs a second of a backlog that is one tenant's, and of one that
+many have. Snapshot: jobs a second while another client has a transaction open, beside before (R41). Claims: how long a
+claim takes in a new database, and beside millions of finished and of waiting jobs, and how the service starts over those.
 """
 import argparse
 import json
@@ -29,7 +32,14 @@ DATABASE_SETTINGS = {
     "max_wal_size": "16GB", "checkpoint_timeout": "30min",
 }
 MARKS = [
+    ("start with a new private cluster, s until ready", "start.newSeconds", "≤", 1),
+    ("the same again", "start.againSeconds", "≤", 0.2),
+    ("over a database that has its schema", "start.databaseSeconds", "≤", 0.2),
     ("statements a second, idle", "idle.statementsPerSecond", "<", 1),
+    ("write-ahead log, bytes a job", "bytes.log", None, None),
+    ("tables and indexes, bytes a job", "bytes.kept", None, None),
+    ("jobs/s of a backlog that is one tenant's", "tenants.oneRate", None, None),
+    ("of one that many tenants have, ratio", "tenants.ratio", "≥", 0.9),
     ("jobs/s beside an open transaction, ratio", "snapshot.ratio", "≥", 0.9),
     ("a claim in a new database, p99 ms", "claims.newP99Ms", None, None),
     ("the same beside many jobs, p99 ms", "claims.fullP99Ms", "≤", 20),
@@ -48,6 +58,9 @@ class Plan:
     def __init__(self, quick):
         self.patience = 2 if quick else 20
         self.idle_seconds = 15 if quick else 120
+        self.starts = 3 if quick else 9
+        self.tenants, self.jobs_of_each = (100, 100) if quick else (1_000, 1_000)
+        self.bytes_jobs = 5_000 if quick else 50_000
         self.snapshot_seconds = 20 if quick else 600
         self.snapshot_jobs = 2_000 if quick else 10_000
         self.finished = 100_000 if quick else 10_000_000
@@ -55,44 +68,46 @@ class Plan:
         self.claimed_jobs = 10_000 if quick else 200_000
 
 
-def generate(database, url, waiting, finished):
-    """Rows as the service would have left them, stored one after another: a month ago (finished) or an hour ago."""
+def generate(database, url, waiting, finished, tenants=1):
+    """Rows as the service would have left them, stored one after another: a month ago (finished) or an hour ago.
+
+    They are of the first so many tenants in turn.
+    """
     spec = json.dumps({"kind": "data", "request": {"url": url, "method": "GET"}, "priority": 0.5})
     make = f"""
         CREATE TEMPORARY TABLE made AS
-        SELECT overlay(
+        SELECT 1 + n %% {tenants} AS tenant_id, overlay(
             uuid_send(gen_random_uuid()) PLACING
             substring(int8send(floor(extract(epoch FROM %s) * 1000)::bigint) FROM 3) FROM 1 FOR 6
         ) AS bytes FROM generate_series(1, %d) AS n;
         ALTER TABLE made ADD COLUMN id uuid;
         UPDATE made SET id = encode(bytes, 'hex')::uuid;
-        INSERT INTO jobs (tenant_id, id, spec, kind, host) SELECT 1, id, '{spec}', 'data', '127.0.0.1' FROM made;
+        INSERT INTO jobs (tenant_id, id, spec, kind, host) SELECT tenant_id, id, '{spec}', 'data', '127.0.0.1'
+        FROM made;
     """
     while finished > 0:
         count = min(finished, 500_000)
         database.psql("fetchd", "-c", make % ("now() - interval '30 days' + n * interval '10 ms'", count) + """
             INSERT INTO results (tenant_id, job_id, state, started_at, finished_at, status, response, body, body_bytes,
-                body_digest)
-            SELECT 1, id, 'succeeded', now() - interval '29 days', now() - interval '29 days', 200,
-                '{"status":200,"mimeType":"text/plain"}', repeat('x', 64)::bytea, 64, repeat('d', 32)::bytea
-            FROM made;
-            INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, status, metrics)
-            SELECT 1, id, 1, id, now() - interval '29 days', now() - interval '29 days', 'succeeded', 200, '[]'
+                body_digest, attempt, transfers)
+            SELECT tenant_id, id, 'succeeded', now() - interval '29 days', now() - interval '29 days', 200,
+                '{"status":200,"mimeType":"text/plain"}', repeat('x', 64)::bytea, 64, repeat('d', 32)::bytea, 1, '[]'
             FROM made;
             DROP TABLE made""")
         finished -= count
     while waiting > 0:
         count = min(waiting, 500_000)
         database.psql("fetchd", "-c", make % ("now() - interval '1 hour' + n * interval '1 ms'", count) + """
-            INSERT INTO queue (tenant_id, job_id, rank) SELECT 1, id, 500 FROM made;
+            INSERT INTO queue (tenant_id, job_id, rank) SELECT tenant_id, id, 500 FROM made;
             DROP TABLE made""")
         waiting -= count
     database.psql("fetchd", "-c", "VACUUM ANALYZE")
 
 
 class Bench:
-    def __init__(self, plan, figures, origin, database, service):
-        self.plan, self.figures, self.origin, self.database, self.service = plan, figures, origin, database, service
+    def __init__(self, plan, figures, origin, database, service, scratch):
+        self.plan, self.figures, self.origin, self.database = plan, figures, origin, database
+        self.service, self.scratch = service, scratch
 
     def number(self, query):
         return float(self.database.psql("fetchd", "-c", query).strip() or 0)
@@ -117,21 +132,94 @@ class Bench:
             sent = float(self.database.psql("postgres", "-c", count)) - before
         self.figures.add(idle_statementsPerSecond=sent / self.plan.idle_seconds)
 
+    def start(self):
+        """Each in turn; that the service is ready is known 5 ms later at most."""
+        with self.service:
+            pass
+        for number in range(self.plan.starts):
+            alone = Service(self.service.binary, self.scratch / f"start-{number}", log=self.service.log,
+                            settings={"FETCHD_MASTER_KEYS": master_keys()})
+            for name, service in (("new", alone), ("again", alone), ("database", self.service)):
+                begin = time.monotonic()
+                service.start(pause=0.005)
+                self.figures.add(**{f"start_{name}Seconds": time.monotonic() - begin})
+                service.stop()
+
+    def tenants(self):
+        count = self.plan.tenants
+        with self.service:
+            pass
+        self.database.psql("fetchd", "-c", f"""
+            INSERT INTO tenants (name)
+            SELECT 'tenant ' || n FROM generate_series(1, {count} - (SELECT max(id) FROM tenants)) AS n""")
+        for name, tenants in (("one", 1), ("many", count)):
+            self.database.psql("fetchd", "-c", "TRUNCATE queue, jobs, results, attempts")
+            generate(self.database, f"{self.origin.url}/1k", count * self.plan.jobs_of_each, 0, tenants)
+            settle_down(self.plan, self.figures)
+            before = self.done()
+            with self.service:
+                # From the first one that is done, for the start has parts of its own.
+                self.wait_until_done(before + 1, 60)
+                begin, before = time.monotonic(), self.done()
+                self.database.wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 1200, "jobs still wait")
+                self.figures.add(**{f"tenants_{name}Rate": (self.done() - before) / (time.monotonic() - begin)})
+        self.figures.ratio("tenants.ratio", "tenants.manyRate", "tenants.oneRate")
+
+    def bytes(self):
+        """By pg_waldump, from the first submission until the last result; the pages are not new to the log by then."""
+        jobs, lines = self.plan.bytes_jobs, self.lines({"Accept": "text/plain", "X-Trace": "t" * 140})
+        with self.service:
+            key = self.service.create_key()
+            self.submit(key, lines, jobs // 10)
+            self.wait_until_done(jobs // 10, 300)
+            self.database.psql("fetchd", "-c", "VACUUM queue", "-c", "CHECKPOINT")
+            self.submit(key, lines, jobs // 10)
+            self.wait_until_done(jobs // 5, 300)
+            sizes, start = self.sizes(), self.database.psql("fetchd", "-c", "SELECT pg_current_wal_insert_lsn()")
+            self.submit(key, lines, jobs)
+            self.wait_until_done(jobs // 5 + jobs, 300)
+            end = self.database.psql("fetchd", "-c", "SELECT pg_current_wal_insert_lsn()")
+        added = {name: size - sizes.get(name, 0) for name, size in self.sizes().items()}
+        written = self.database.log_bytes("fetchd", start.strip(), end.strip())
+        for name, size in written.items():
+            self.figures.add(**{f"bytes_log.{name}": size / jobs})
+        for name, size in added.items():
+            if size >= jobs:
+                self.figures.add(**{f"bytes_kept.{name}": size / jobs})
+        # What the queue and the counts have grown by is used again, or is a row a minute.
+        kept = sum(size for name, size in added.items() if not name.startswith(("queue", "job_counts")))
+        self.figures.add(bytes_log=sum(written.values()) / jobs, bytes_kept=kept / jobs)
+
+    def sizes(self):
+        """The bytes of every table and index of the service."""
+        rows = self.database.psql("fetchd", "-F", " ", "-c", """
+            SELECT relname, pg_relation_size(oid) FROM pg_class
+            WHERE relnamespace IN ('public'::regnamespace, 'pg_toast'::regnamespace) AND relkind IN ('r', 't', 'i')
+            """).splitlines()
+        return {name: int(size) for name, size in (row.split() for row in rows)}
+
+    def lines(self, fields):
+        """A file of 100 jobs with these header fields."""
+        lines = self.origin.directory / "jobs.ndjson"
+        lines.write_text((json.dumps({"request": {"url": f"{self.origin.url}/1k", "headers": fields}}) + "\n") * 100)
+        return lines
+
+    def submit(self, key, lines, jobs):
+        """Submits the jobs of a file, in batches of 100 over four connections."""
+        measure([LOAD, "-m", "POST", "-t", 150, "-H", f"Authorization: Bearer {key}", "-c", 4, "-b", lines, "-n",
+                 jobs // 100, "-H", "Content-Type: application/x-ndjson", f"{self.service.url}/v1/jobs/batch"])
+
     def rate(self, key, seconds, lines):
         """Jobs a second, in batches of 100, for as long as this or longer."""
-        load = [LOAD, "-m", "POST", "-t", 150, "-H", f"Authorization: Bearer {key}", "-c", 4, "-b", lines, "-n",
-                self.plan.snapshot_jobs // 100, "-H", "Content-Type: application/x-ndjson",
-                f"{self.service.url}/v1/jobs/batch"]
         begin, before, jobs = time.monotonic(), self.done(), 0
         while time.monotonic() < begin + seconds:
-            measure(load)
+            self.submit(key, lines, self.plan.snapshot_jobs)
             jobs += self.plan.snapshot_jobs
             self.wait_until_done(before + jobs, 300)
         return jobs / (time.monotonic() - begin)
 
     def snapshot(self):
-        lines = self.origin.directory / "jobs.ndjson"
-        lines.write_text((json.dumps({"request": {"url": f"{self.origin.url}/1k"}}) + "\n") * 100)
+        lines = self.lines({})
         with self.service:
             key = self.service.create_key()
             self.rate(key, 1, lines)
@@ -209,7 +297,7 @@ def main():
     parser = argparse.ArgumentParser(prog="bench-queue", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="short, and with few rows")
-    parser.add_argument("--only", default="idle,snapshot,claims", help="parts, comma separated")
+    parser.add_argument("--only", default="start,idle,bytes,tenants,snapshot,claims", help="parts, comma separated")
     parser.add_argument("--finished", type=int, help="finished jobs beside the claims")
     parser.add_argument("--waiting", type=int, help="waiting jobs beside the claims")
     parser.add_argument("--seconds", type=int, help="how long the transaction is open")
@@ -234,7 +322,7 @@ def main():
                                   log=log, settings=settings)
                 for part in options.only.split(","):
                     say(f"{part} …")
-                    getattr(Bench(plan, figures, origin, database, service), part)()
+                    getattr(Bench(plan, figures, origin, database, service, scratch), part)()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     table(figures)

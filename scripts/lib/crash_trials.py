@@ -190,7 +190,8 @@ class FillData(SmallDisk):
             faults.append(f"{len(given_up)} jobs were given up that had attempts left, such as {given_up[0]}")
         if set(self.uploads[::2]) != {507} or set(self.uploads[1::2]) != {201}:
             faults.append("uploads were not answered 507 while there was no room, or not 201 after it")
-        if not place.number("SELECT count(*) FROM attempts WHERE state = 'failed'"):
+        failed = "SELECT FROM attempts UNION ALL SELECT FROM results WHERE state = 'failed' AND attempt IS NOT NULL"
+        if not place.number(f"SELECT count(*) FROM ({failed}) AS failed"):
             raise Failed("no job has met the full disk: there was nothing to judge")
         return faults
 

@@ -89,6 +89,20 @@ class Database:
             found = re.findall(rf"duration: ([\d.]+) ms  execute [^:]*: -- {re.escape(name)}$", file.read(), re.M)
         times += [float(time) for time in found]
 
+    def log_bytes(self, name, start, end):
+        """The bytes of the write-ahead log between two places in it, by the table or index of a record, or its kind."""
+        relations = dict(row.split() for row in self.psql(name, "-F", " ", "-c", """
+            SELECT pg_relation_filenode(oid), relname FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL
+            """).splitlines())
+        records = run([*self.drop, f"{bindir()}/pg_waldump", "-p", self.directory / "data/pg_wal", "-s", start, "-e", end])
+        written = {}
+        for line in records.splitlines():
+            kind, size = re.match(r"rmgr: (\w+) +len \(rec/tot\): +\d+/ *(\d+)", line).groups()
+            relation = re.search(r"blkref #0: rel \d+/\d+/(\d+)", line)
+            about = relations.get(relation[1], "other") if relation else kind
+            written[about] = written.get(about, 0) + int(size)
+        return written
+
     def cpu(self):
         """Processor seconds of the server so far."""
         return cpu_seconds(self.process.pid)

@@ -72,7 +72,7 @@ def is_listening(port):
         return False
 
 
-def wait_until(condition, seconds, what, process=None):
+def wait_until(condition, seconds, what, process=None, pause=0.05):
     """Polls until `condition` holds. A process that ended meanwhile ends the wait."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -80,7 +80,7 @@ def wait_until(condition, seconds, what, process=None):
             raise Failed(f"{what}: the process ended with status {process.returncode}")
         if time.monotonic() > deadline:
             raise Failed(f"{what}: not within {seconds} s")
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def stop(process, seconds=20, sign=signal.SIGTERM):

@@ -49,7 +49,7 @@ class Service:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self, seconds=60, progress=None):
+    def start(self, seconds=60, progress=None, pause=0.05):
         command = [self.binary, "serve", "--host", "127.0.0.1", "--port", str(self.port), *self.storage]
         # A session of its own: Ctrl-C in the terminal reaches us, and we stop it in order.
         self.process = subprocess.Popen(command, env=self.environment, stdin=subprocess.DEVNULL, stdout=self.log,
@@ -61,7 +61,7 @@ class Service:
             return self.status("/readyz") == 200
 
         try:
-            wait_until(ready, seconds, "fetchd is not ready", self.process)
+            wait_until(ready, seconds, "fetchd is not ready", self.process, pause)
         except BaseException:
             self.stop()
             raise

@@ -54,7 +54,7 @@ extension Job.Attempt {
             errorName: outcome.errorName,
             status: outcome.status,
             nextAttemptAt: next,
-            metrics: outcome.metrics,
+            metrics: outcome.transfers?.named,
             decisions: outcome.decisions
         )
     }

@@ -13,7 +13,7 @@ package struct JobOutcome: Sendable {
     package var refusedTarget: RefusedTarget?
     package var redirects: RawJSON?
     package var challenges: RawJSON?
-    package var metrics: RawJSON?
+    package var transfers: StoredTransfers?
     /// What the attempt has moved.
     package var traffic = Traffic()
     /// The decisions of the attempt, as ``Decision`` writes them; nil when there was no question.

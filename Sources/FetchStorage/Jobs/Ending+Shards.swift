@@ -73,8 +73,8 @@ extension Connection {
         try await query(
             """
             -- shards.commitInTwoPhases
-            INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state)
-            SELECT tenant_id, uuidv7(), 1, uuidv7(), now(), now(), 'failed'
+            INSERT INTO attempts (tenant_id, job_id, number, started_at, finished_at, state)
+            SELECT tenant_id, uuidv7(), 1, now(), now(), 'failed'
             FROM unnest('{}'::bigint[]) AS input (tenant_id)
             """
         )

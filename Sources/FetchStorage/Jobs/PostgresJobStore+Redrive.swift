@@ -35,7 +35,11 @@ extension PostgresJobStore {
                     DELETE FROM results r
                     USING target t
                     WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
-                    RETURNING t.*, \(Query.keptBytes("r")) AS kept_bytes
+                    RETURNING t.*, r.attempt, r.started_at, r.finished_at, r.state, r.error_name, r.status, r.transfers,
+                        r.decisions, \(Query.keptBytes("r")) AS kept_bytes
+                ), attempt AS (
+                    -- The last attempt is one that another follows now.
+                    \(Query.attempts(ofResults: "removed"))
                 ), \(Query.keeping("removed", at: node, bytes: "-kept_bytes")), outdated AS (
                     -- The job will finish again, and be told of then.
                     UPDATE webhook_deliveries d
@@ -50,10 +54,10 @@ extension PostgresJobStore {
                     -- At the gate from the start, so that none of those behind it goes first.
                     CASE WHEN l.is_limited OR l.paused THEN 'flow' END,
                     -- Attempts go on being counted, and what an old one would still write stays fenced off.
-                    (
-                        SELECT coalesce(max(a.number), 0)
-                        FROM attempts a
-                        WHERE a.tenant_id = r.tenant_id AND a.job_id = r.job_id
+                    coalesce(
+                        r.attempt,
+                        (SELECT max(a.number) FROM attempts a WHERE a.tenant_id = r.tenant_id AND a.job_id = r.job_id),
+                        0
                     )
                 FROM removed r
                 LEFT JOIN limiters l ON l.tenant_id = r.tenant_id AND l.kind = 'flow' AND l.key = r.flow
@@ -76,14 +80,19 @@ extension PostgresJobStore {
             let ended = try await connection.query(
                 """
                 -- results.lock
-                SELECT r.job_id, \(Query.keptBytes("r"))
+                SELECT r.job_id, \(Query.keptBytes("r")), r.attempt
                 FROM results r
                 WHERE r.tenant_id = \(tenant) AND r.job_id = ANY (\(jobs.map(\.id))) AND r.state <> 'succeeded'
                 ORDER BY r.job_id
                 FOR UPDATE
                 """
-            ).map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(Int64?.self, at: 1)) }
-            let bytes = Dictionary(ended, uniquingKeysWith: { first, _ in first })
+            ).map { row in
+                (
+                    id: try row.decode(Job.ID.self, at: 0), bytes: try row.decode(Int64?.self, at: 1),
+                    attempt: try row.decode(Int32?.self, at: 2)
+                )
+            }
+            let bytes = Dictionary(uniqueKeysWithValues: ended.map { ($0.id, $0.bytes) })
             let found = jobs.filter { bytes.keys.contains($0.id) }
             guard !found.isEmpty else { return [] }
             // Attempts go on being counted, and what an old one would still write stays fenced off.
@@ -96,7 +105,8 @@ extension PostgresJobStore {
                 GROUP BY job_id
                 """
             ).map { (try $0.decode(Job.ID.self, at: 0), try $0.decode(Int32.self, at: 1)) }
-            let claims = Dictionary(counted, uniquingKeysWith: { first, _ in first })
+            let last = ended.compactMap { job in job.attempt.map { (job.id, $0) } }
+            let claims = Dictionary(last + counted, uniquingKeysWith: max)
             let queued = try await connection.query(
                 """
                 -- jobs.redrive
@@ -149,11 +159,30 @@ extension PostgresJobStore {
                 try await connection.query(
                     """
                     -- results.redrive
-                    DELETE FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(queued))
+                    WITH removed AS (
+                        DELETE FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(queued)) RETURNING *
+                    )
+                    \(Query.attempts(ofResults: "removed"))
                     """
                 )
             }
             return Set(queued)
         }
+    }
+}
+
+extension Query {
+    /// Stores the attempts that results tell of, where the results go.
+    ///
+    /// - Parameter source: A `WITH` part with the columns of the results.
+    fileprivate static func attempts(ofResults source: Query) -> Query {
+        """
+        INSERT INTO attempts (
+            tenant_id, job_id, number, started_at, finished_at, state, error_name, status, transfers, decisions
+        )
+        SELECT tenant_id, job_id, attempt, started_at, finished_at, state, error_name, status, transfers, decisions
+        FROM \(source)
+        WHERE attempt IS NOT NULL
+        """
     }
 }

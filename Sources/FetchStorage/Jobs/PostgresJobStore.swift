@@ -73,10 +73,7 @@ package struct PostgresJobStore: JobStore {
                 ORDER BY a.number
                 """
             )
-            guard let row = rows.first else { return nil }
-            var job = try Job(row: row, id: id, tenant: tenant)
-            job.attempts = try rows.compactMap { try Job.Attempt(row: $0) }
-            return job
+            return try rows.isEmpty ? nil : Job(rows: rows[...], id: id, tenant: tenant)
         }
     }
 
@@ -100,13 +97,14 @@ package struct PostgresJobStore: JobStore {
                     ORDER BY asked.tenant_id, asked.job_id, found.number
                     """
                 )
-            var jobs: [Job] = []
-            for row in rows {
-                let (tenant, id) = (try row.decode(Tenant.ID.self, at: 25), try row.decode(Job.ID.self, at: 26))
-                if jobs.last?.id != id || jobs.last?.tenant != tenant {
-                    jobs.append(try Job(row: row, id: id, tenant: tenant))
+            var (jobs, rest) = ([Job](), rows[...])
+            while let first = rest.first {
+                let (tenant, id) = (try first.decode(Tenant.ID.self, at: 30), try first.decode(Job.ID.self, at: 31))
+                let ofJob = try rest.prefix {
+                    try $0.decode(Job.ID.self, at: 31) == id && $0.decode(Tenant.ID.self, at: 30) == tenant
                 }
-                if let attempt = try Job.Attempt(row: row) { jobs[jobs.count - 1].attempts.append(attempt) }
+                jobs.append(try Job(rows: ofJob, id: id, tenant: tenant))
+                rest = rest[ofJob.endIndex...]
             }
             return jobs
         }
@@ -211,8 +209,8 @@ extension Query {
         j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
             CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response,
             r.error, r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
-            a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics, a.decisions,
-            q.question_id
+            a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.transfers, a.decisions,
+            q.question_id, r.attempt, r.error_name, r.status, r.transfers, r.decisions
         """
     }
 
@@ -242,7 +240,9 @@ extension Query {
 }
 
 extension Job {
-    fileprivate init(row: Row, id: ID, tenant: Tenant.ID) throws {
+    /// - Parameter rows: One for each attempt that another one followed, or a single one without; not empty.
+    fileprivate init(rows: Rows.SubSequence, id: ID, tenant: Tenant.ID) throws {
+        let row = rows[rows.startIndex]
         let claimedAt = try row.decode(Timestamp?.self, at: 3)
         self.init(
             id: id,
@@ -264,11 +264,28 @@ extension Job {
         file = try row.decode(at: 13)
         challenges = try row.decode(at: 14)
         waitingFor = try row.decode(at: 24)
+        attempts = try rows.compactMap { try Attempt(row: $0) }
+        if let last = try Attempt(lastOf: row) { attempts.append(last) }
     }
 }
 
 extension Job.Attempt {
-    /// Nil when the job has none.
+    /// The attempt that the job ended with, from its result; nil when it ended without one, or has not ended.
+    fileprivate init?(lastOf row: Row) throws {
+        guard let number = try row.decode(Int32?.self, at: 25) else { return nil }
+        self.init(
+            number: Int(number),
+            startedAt: try row.decode(at: 6),
+            finishedAt: try row.decode(at: 7),
+            state: try row.decode(at: 2),
+            errorName: try row.decode(at: 26),
+            status: try row.decode(Int16?.self, at: 27).map { Int($0) },
+            metrics: try row.decode(RawJSON?.self, at: 28).map { StoredTransfers(json: $0).named },
+            decisions: try row.decode(at: 29)
+        )
+    }
+
+    /// An earlier one; nil when the job has none.
     fileprivate init?(row: Row) throws {
         guard let number = try row.decode(Int32?.self, at: 15) else { return nil }
         self.init(
@@ -279,7 +296,7 @@ extension Job.Attempt {
             errorName: try row.decode(at: 19),
             status: try row.decode(Int16?.self, at: 20).map { Int($0) },
             nextAttemptAt: try row.decode(at: 21),
-            metrics: try row.decode(at: 22),
+            metrics: try row.decode(RawJSON?.self, at: 22).map { StoredTransfers(json: $0).named },
             decisions: try row.decode(at: 23)
         )
     }

@@ -175,33 +175,30 @@ extension PostgresWorkQueue {
                     FROM known
                     JOIN queue q ON q.tenant_id = known.tenant_id AND q.job_id = known.job_id
                 ), \(Query.rescuing(at: node, isSharded: true))
-                SELECT l.job_id, l.is_over, l.tenant_id, l.claim, l.node_id, l.claimed_at,
+                SELECT l.job_id, l.is_over, l.tenant_id, l.claim, l.claimed_at,
                     NOT l.has_result AND (l.is_over OR l.waits_at IS NULL), e.*
                 FROM lost l
                 LEFT JOIN (SELECT true\(Query.endedColumns(true)) FROM ended) AS e
                     ON e.tenant_id = l.tenant_id AND e.job_id = l.job_id
                 """
             )
-            let lost = try rows.filter { try $0.decode(Bool.self, at: 6) }
+            let lost = try rows.filter { try $0.decode(Bool.self, at: 5) }
             if !lost.isEmpty {
                 try await connection.query(
                     """
                     -- attempts.lost
-                    INSERT INTO attempts (
-                        tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name
-                    )
-                    SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
+                    INSERT INTO attempts (tenant_id, job_id, number, started_at, finished_at, state, error_name)
+                    SELECT tenant_id, job_id, claim, claimed_at, now(), 'failed', 'networkConnectionLost'
                     FROM unnest(
                         \(try lost.map { try $0.decode(Tenant.ID.self, at: 2) }),
                         \(try lost.map { try $0.decode(Job.ID.self, at: 0) }),
                         \(try lost.map { try $0.decode(Int32.self, at: 3) }),
-                        \(try lost.map { try $0.decode(Node.ID.self, at: 4) }),
-                        \(try lost.map { try $0.decode(Timestamp.self, at: 5) })
-                    ) AS input (tenant_id, job_id, claim, node_id, claimed_at)
+                        \(try lost.map { try $0.decode(Timestamp.self, at: 4) })
+                    ) AS input (tenant_id, job_id, claim, claimed_at)
                     """
                 )
             }
-            try await connection.storeEnds(rows, at: 8)
+            try await connection.storeEnds(rows, at: 7)
             return rows
         }
     }
@@ -299,8 +296,8 @@ extension Query {
             ? ""
             : """
             , attempt AS (
-                INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
-                SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
+                INSERT INTO attempts (tenant_id, job_id, number, started_at, finished_at, state, error_name)
+                SELECT tenant_id, job_id, claim, claimed_at, now(), 'failed', 'networkConnectionLost'
                 FROM lost
                 WHERE NOT has_result AND (is_over OR waits_at IS NULL)
             )

@@ -23,11 +23,11 @@ extension PostgresWorkQueue {
             : """
             , attempt AS (
                 INSERT INTO attempts (
-                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
-                    decisions, next_at
+                    tenant_id, job_id, number, started_at, finished_at, state, error_name, status, transfers, decisions,
+                    next_at
                 )
-                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
-                    decisions, run_at
+                SELECT tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, transfers, decisions,
+                    run_at
                 FROM waiting
             )
             """
@@ -46,12 +46,12 @@ extension PostgresWorkQueue {
                     \(ordered.map(\.outcome.state)),
                     \(ordered.map(\.outcome.errorName)),
                     \(ordered.map { $0.outcome.status.map { Int16(clamping: $0) } }),
-                    \(ordered.map(\.outcome.metrics)),
+                    \(ordered.map(\.outcome.transfers?.json)),
                     \(ordered.map(\.outcome.decisions)),
                     \(ordered.map(\.job.nextHost))
                 ) AS input (
                     tenant_id, job_id, claim, wait, deadline, started_at, finished_at, state, error_name, status,
-                    metrics, decisions, next_host
+                    transfers, decisions, next_host
                 )
             ), waiting AS (
                 UPDATE queue q
@@ -72,7 +72,7 @@ extension PostgresWorkQueue {
             if client.isSharded {
                 try await client.transaction { connection in
                     let rows = try await connection.query(statement)
-                    try await store(ordered, waiting: rows, on: connection, node: node)
+                    try await store(ordered, waiting: rows, on: connection)
                     return rows
                 }
             } else { try await client.query(statement) }
@@ -83,9 +83,7 @@ extension PostgresWorkQueue {
     /// Stores attempts on other servers than the queue, where it has put their jobs back.
     ///
     /// - Parameter rows: The claims that it has taken back, with the times of the next attempts.
-    private static func store(
-        _ retries: [Retry], waiting rows: Rows, on connection: Connection, node: Node.ID
-    ) async throws {
+    private static func store(_ retries: [Retry], waiting rows: Rows, on connection: Connection) async throws {
         let times = Dictionary(
             uniqueKeysWithValues: try rows.map { (try ClaimKey($0), try $0.decode(Timestamp.self, at: 2)) })
         let stored = retries.filter { times[$0.job.key] != nil }
@@ -94,20 +92,19 @@ extension PostgresWorkQueue {
             """
             -- attempts.retry
             INSERT INTO attempts (
-                tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
-                decisions, next_at
+                tenant_id, job_id, number, started_at, finished_at, state, error_name, status, transfers, decisions,
+                next_at
             )
-            SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
-                decisions, next_at
+            SELECT *
             FROM unnest(
                 \(stored.map(\.job.tenant)), \(stored.map(\.job.id)), \(stored.map(\.job.claim)),
                 \(stored.map(\.outcome.startedAt)), \(stored.map(\.outcome.finishedAt)),
                 \(stored.map(\.outcome.state)), \(stored.map(\.outcome.errorName)),
                 \(stored.map { $0.outcome.status.map { Int16(clamping: $0) } }),
-                \(stored.map(\.outcome.metrics)), \(stored.map(\.outcome.decisions)),
+                \(stored.map(\.outcome.transfers?.json)), \(stored.map(\.outcome.decisions)),
                 \(stored.map { times[$0.job.key] })
             ) AS input (
-                tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, metrics, decisions,
+                tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, transfers, decisions,
                 next_at
             )
             """

@@ -31,7 +31,7 @@ extension PostgresWorkQueue {
                     \(settlements.column { $0.outcome.redirects }),
                     \(settlements.column { $0.outcome.challenges }),
                     \(settlements.column { $0.outcome.file }),
-                    \(settlements.column { $0.outcome.metrics }),
+                    \(settlements.column { $0.outcome.transfers?.json }),
                     \(settlements.column { $0.outcome.decisions }),
                     \(settlements.column { $0.outcome.body?.inline }),
                     \(settlements.column { $0.outcome.body?.blob }),
@@ -41,7 +41,7 @@ extension PostgresWorkQueue {
                     \(settlements.column { $0.job.spec.webhook?.events?.contains(.jobFinished) })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
-                    redirects, challenges, file, metrics, decisions, body, blob_id, body_bytes, body_digest,
+                    redirects, challenges, file, transfers, decisions, body, blob_id, body_bytes, body_digest,
                     delivery_id, tells_end
                 )
             ), settled AS MATERIALIZED (
@@ -51,18 +51,10 @@ extension PostgresWorkQueue {
             ), \(Query.leavingQueue), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-                    challenges, file, body, blob_id, body_bytes, body_digest
+                    challenges, file, body, blob_id, body_bytes, body_digest, attempt, transfers, decisions
                 )
                 SELECT tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-                    challenges, file, body, blob_id, body_bytes, body_digest
-                FROM settled
-            ), attempt AS (
-                INSERT INTO attempts (
-                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
-                    decisions
-                )
-                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
-                    decisions
+                    challenges, file, body, blob_id, body_bytes, body_digest, claim, transfers, decisions
                 FROM settled
             ), \(Query.countingSettled(at: node, kept: Query.keptBytes("settled")))\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
             SELECT job_id, claim, is_changed FROM settled
@@ -71,8 +63,8 @@ extension PostgresWorkQueue {
         return Dictionary(uniqueKeysWithValues: try rows.map { (try ClaimKey($0), try $0.decode(at: 2)) })
     }
 
-    /// The same where results and attempts are on other servers than the queue: in one transaction, first whose claims are
-    /// still held, then what came of them.
+    /// The same where results are on other servers than the queue: in one transaction, first whose claims are still held,
+    /// then what came of them.
     private static func settleOnShards(
         _ settlements: [Settlement], client: Client, node: Node.ID
     ) async throws -> [ClaimKey: Bool] {
@@ -107,7 +99,6 @@ extension PostgresWorkQueue {
             let stored = settlements.filter { settled[$0.job.key] != nil }
             guard !stored.isEmpty else { return settled }
             try await connection.query(results(stored))
-            try await connection.query(attempts(stored, node: node))
             let jobs = stored.flatMap(\.callbacks).map(\.submission)
             if !jobs.isEmpty { try await connection.query(Enqueuing.storing(jobs)) }
             return settled
@@ -119,7 +110,7 @@ extension PostgresWorkQueue {
         -- results.insert
         INSERT INTO results (
             tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-            challenges, file, body, blob_id, body_bytes, body_digest
+            challenges, file, body, blob_id, body_bytes, body_digest, attempt, transfers, decisions
         )
         SELECT *
         FROM unnest(
@@ -138,34 +129,13 @@ extension PostgresWorkQueue {
             \(settlements.column { $0.outcome.body?.inline }),
             \(settlements.column { $0.outcome.body?.blob }),
             \(settlements.column { $0.body?.bytes }),
-            \(settlements.column { $0.body?.digest.bytes })
-        ) AS input (
-            tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-            challenges, file, body, blob_id, body_bytes, body_digest
-        )
-        """
-    }
-
-    private static func attempts(_ settlements: [Settlement], node: Node.ID) -> Query {
-        """
-        -- attempts.insert
-        INSERT INTO attempts (
-            tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics, decisions
-        )
-        SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics, decisions
-        FROM unnest(
-            \(settlements.column { $0.job.tenant }),
-            \(settlements.column { $0.job.id }),
+            \(settlements.column { $0.body?.digest.bytes }),
             \(settlements.column { $0.job.claim }),
-            \(settlements.column { $0.outcome.startedAt }),
-            \(settlements.column { $0.outcome.finishedAt }),
-            \(settlements.column { $0.outcome.state.rawValue }),
-            \(settlements.column { $0.outcome.errorName }),
-            \(settlements.column { $0.outcome.status.map { Int16(clamping: $0) } }),
-            \(settlements.column { $0.outcome.metrics }),
+            \(settlements.column { $0.outcome.transfers?.json }),
             \(settlements.column { $0.outcome.decisions })
         ) AS input (
-            tenant_id, job_id, claim, started_at, finished_at, state, error_name, status, metrics, decisions
+            tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
+            challenges, file, body, blob_id, body_bytes, body_digest, attempt, transfers, decisions
         )
         """
     }

@@ -53,7 +53,7 @@ extension JobOutcome {
         let taskStart = start.advanced(by: .zero - task.earlier)
         observation = LoadObservation(of: task, metrics, startedAt: taskStart)
         traffic = metrics.transactions.reduce(Traffic()) { $0 + Traffic(of: $1) }
-        self.metrics = RawJSON.array { metrics.writeTransactions(&$0, taskStart: taskStart, urls) }
+        transfers = StoredTransfers(metrics, taskStart: taskStart, urls)
         let steps = task.steps
         guard !steps.isEmpty else { return }
         self.redirects = Self.array(task.redirects) { $0.write(&$1, urls) }
@@ -85,7 +85,7 @@ extension JobOutcome {
     static func interrupted(_ outcome: JobOutcome) -> JobOutcome {
         let message = "The node that ran the job was stopped; a request of this method is not repeated."
         var failed = JobOutcome(failing: LoadError(.networkConnectionLost, message), startedAt: outcome.startedAt)
-        failed.metrics = outcome.metrics
+        failed.transfers = outcome.transfers
         failed.decisions = outcome.decisions
         failed.redirects = outcome.redirects
         failed.challenges = outcome.challenges

@@ -26,12 +26,7 @@ struct GetReport {
             )
             writer.member("body", object: writeBody)
             writer.member("duration", metrics.taskInterval.seconds)
-            writer.member(
-                "metrics",
-                array: { writer in
-                    metrics.writeTransactions(&writer, taskStart: startedAt)
-                }
-            )
+            writer.member("metrics", StoredTransfers(metrics, taskStart: startedAt).named)
         }
     }
 

@@ -49,7 +49,7 @@ import Testing
             _ = try await fixture.store().enqueue([try .make()])
             let job = try #require(try await fixture.queue().claim(limit: 1).first)
             #expect(try await fixture.queue().settle(job, .make()))
-            #expect(try await tables(of: job.id, fixture) == ["jobs_\(name)", "results_\(name)", "attempts_\(name)"])
+            #expect(try await tables(of: job.id, fixture) == ["jobs_\(name)", "results_\(name)"])
             #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .succeeded)
         }
     }
@@ -139,7 +139,7 @@ import Testing
             #expect(try await queue.removeFinal(after: Self.retention) == 2)
             #expect(try await tables(of: jobs[0], fixture).isEmpty)
             #expect(try await tables(of: jobs[1], fixture).isEmpty)
-            #expect(try await tables(of: jobs[2], fixture).count == 3)
+            #expect(try await tables(of: jobs[2], fixture).count == 2)
             #expect(try await tables(of: waiting, fixture).count == 1)
         }
     }

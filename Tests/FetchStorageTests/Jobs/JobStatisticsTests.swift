@@ -46,6 +46,6 @@ extension JobOutcome {
     fileprivate init(_ outcome: JobOutcome, startedAt start: Timestamp) {
         self.init(state: outcome.state, startedAt: start, finishedAt: outcome.finishedAt)
         (status, response, errorName, error) = (outcome.status, outcome.response, outcome.errorName, outcome.error)
-        metrics = outcome.metrics
+        transfers = outcome.transfers
     }
 }

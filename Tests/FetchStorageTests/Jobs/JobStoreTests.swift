@@ -111,12 +111,12 @@ extension PostgresWorkQueue {
             for job in try await queue.claim(limit: 3) {
                 #expect(try await queue.settle(job, .make(body: .inline(Array("hello".utf8)))))
             }
-            // Two of them have had an attempt more.
+            // Two of them have had an attempt before.
             try await fixture.database.client.query(
                 """
-                INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state)
-                SELECT tenant_id, job_id, number + 1, node_id, started_at, finished_at, state
-                FROM attempts
+                INSERT INTO attempts (tenant_id, job_id, number, started_at, finished_at, state)
+                SELECT tenant_id, job_id, attempt - 1, started_at, finished_at, 'failed'
+                FROM results
                 ORDER BY job_id
                 LIMIT 2
                 """)

@@ -25,8 +25,8 @@ import Testing
             // The attempt has a row already, with other values.
             try await fixture.database.client.query(
                 """
-                INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state)
-                SELECT tenant_id, job_id, claim, node_id, now(), now(), 'failed' FROM queue WHERE job_id = \(jobs[4])
+                INSERT INTO attempts (tenant_id, job_id, number, started_at, finished_at, state)
+                SELECT tenant_id, job_id, claim, now(), now(), 'failed' FROM queue WHERE job_id = \(jobs[4])
                 """)
             let queue = fixture.queue()
             #expect(try await queue.heartbeat().failures.isEmpty)

@@ -279,10 +279,14 @@ package enum JobStoreContract {
             let job = try await subject.job(ids[0])
             let claimed = try await subject.claim()
             let isLate = try await subject.queues[0].settle(first[0], .make())
+            for job in claimed where job.id == ids[0] { _ = try await subject.queues[0].settle(job, .make()) }
+            let last = try await subject.job(ids[0])
             return compare("redriven", redriven, [ids[0], ids[1]]) + compare("state", job?.state, .queued)
                 + compare("forgotten", job.map { $0.error == nil && $0.finishedAt == nil }, true)
                 + compare("attempts", job?.attempts.map(\.number), [1])
                 + compare("claims", claimed.map(\.claim).sorted(), [1, 2]) + compare("settled late", isLate, false)
+                + compare("attempts then", last?.attempts.map(\.number), [1, 2])
+                + compare("states", last?.attempts.map(\.state), [.failed, .succeeded])
         },
     ]
 }
