@@ -155,7 +155,11 @@ extension URLRecord {
     }
 
     /// The part of the serialization between two offsets.
-    private func slice(_ start: UInt32, _ end: UInt32) -> String {
+    private func slice(_ start: UInt32, _ end: UInt32) -> String { Self.slice(text, start, end) }
+
+    /// Given the text alone, for which the record is not copied.
+    @inline(never)
+    private static func slice(_ text: String, _ start: UInt32, _ end: UInt32) -> String {
         // The text is ASCII: every offset lies between two characters.
         let range = Int(start)..<Int(end)
         let part = text.utf8.withContiguousStorageIfAvailable { String(decoding: $0[range], as: UTF8.self) }

@@ -8,7 +8,7 @@ struct CacheMachine {
     /// The decision about a request.
     enum Answer {
         /// Give the body of this entry with this response, without asking the origin.
-        case serve(CacheEntry, Response, refreshing: Bool)
+        indirect case serve(CacheEntry, Response, refreshing: Bool)
         /// Ask the origin, with these fields added to the request.
         case send(adding: [HTTPField])
         /// Give this response, which has no body.
@@ -17,7 +17,9 @@ struct CacheMachine {
     }
 
     /// The decision about a response of the origin.
-    struct Reception {
+    ///
+    /// An object, so that the frames of loads have a reference.
+    final class Reception {
         enum Action {
             /// Give it.
             case deliver
@@ -36,6 +38,9 @@ struct CacheMachine {
         var removed: CacheEntry?
         /// An entry whose fields must be stored in place of those of the entry with the id.
         var refreshed: (entry: CacheEntry, replacing: CacheEntry.ID)?
+
+        /// Whether stored entries change by it.
+        var changesEntries: Bool { !invalidated.isEmpty || removed != nil || refreshed != nil }
     }
 
     /// The request with everything that answers may vary by, as far as that is known.
@@ -164,7 +169,7 @@ struct CacheMachine {
     /// The decision about the head of a response to the request that was sent last.
     mutating func received(_ response: Response, now: UnixTime) -> Reception {
         let code = response.status.code
-        var reception = Reception()
+        let reception = Reception()
         if let entry = validated, code == 304 { return confirmed(entry, by: response, now: now) }
         if let entry = validated, Self.isServerFailure(code), let served = stale(entry, now: now) {
             status.forwardStatus = code
@@ -196,7 +201,7 @@ struct CacheMachine {
 
     /// The decision about a response to HEAD, which refreshes or removes the entry for GET (§4.3.5).
     private func receivedHead(_ response: Response, for entry: CacheEntry, now: UnixTime) -> Reception {
-        var reception = Reception()
+        let reception = Reception()
         guard response.status == .ok, entry.response.status == .ok else { return reception }
         if entry.agrees(withHead: response) {
             let refreshed = entry.refreshed(by: response, sentAt: requestTime, receivedAt: now)
@@ -214,7 +219,7 @@ struct CacheMachine {
     }
 
     private mutating func confirmed(_ entry: CacheEntry, by response: Response, now: UnixTime) -> Reception {
-        var reception = Reception()
+        let reception = Reception()
         guard entry.preconditions != nil, entry.isConfirmed(by: response) else {
             // A 304 to a plain request, or about something else, is a server's mistake that is met once.
             reception.removed = entry

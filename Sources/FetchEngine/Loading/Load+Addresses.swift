@@ -2,19 +2,37 @@ import EventLoop
 
 // Which addresses a hop may dial.
 extension Load {
-    /// Looks up the host to connect to, the target's or its proxy's, and judges all of its addresses.
+    /// A name whose addresses are judged before one of them is dialled.
+    struct Name {
+        let host: String
+        let port: UInt16
+        /// Of the target; a proxy is judged as the http target that it is.
+        let scheme: String
+        let isProxy: Bool
+    }
+
+    /// The host to connect to, the target's or its proxy's; nil when no name has to be looked up for it.
+    ///
+    /// Apart from the look-up, for which the frames of most hops so need no room.
+    @inline(never)
+    func name(of url: URLRecord, in partition: Partition) -> Name? {
+        guard !partition.isUnrestricted else { return nil }
+        let proxy = partition.key.terms.proxy
+        guard let host = proxy?.host ?? url.host, IPAddress(host: host) == nil,
+            let port = proxy?.port ?? url.effectivePort,
+            !configuration.network.pinnedAddresses.contains(where: { $0.host == host && $0.port == port })
+        else { return nil }
+        return Name(host: host, port: port, scheme: proxy == nil ? url.scheme : "http", isProxy: proxy != nil)
+    }
+
+    /// Looks up a name, and judges all of its addresses.
     ///
     /// A refusal is the transfer's outcome, as it is where libcurl finds out.
+    @inline(never)
     func vettedAddresses(
-        for url: URLRecord, in partition: Partition, on loop: isolated TransferLoop
+        of name: Name, in partition: Partition, on loop: isolated TransferLoop
     ) async -> VettedAddresses {
-        let proxy = partition.key.terms.proxy
-        guard !partition.isUnrestricted, let host = proxy?.host ?? url.host, IPAddress(host: host) == nil,
-            let port = proxy?.port ?? url.effectivePort
-        else { return .any }
-        let network = configuration.network
-        guard !network.pinnedAddresses.contains(where: { $0.host == host && $0.port == port }) else { return .any }
-        let key = HostAddresses.Key(host: host, family: network.addressFamily)
+        let key = HostAddresses.Key(host: name.host, family: configuration.network.addressFamily)
         let start = MonotonicTime.now
         var found = loop.hostAddresses.known(key)
         if found == nil {
@@ -23,10 +41,10 @@ extension Load {
         }
         guard let found, !found.isEmpty else {
             // For a proxy, libcurl describes the failure in more detail, since another proxy may be tried then.
-            guard proxy == nil else { return .any }
+            guard !name.isProxy else { return .any }
             return .refused(LoadError(.cannotFindHost, "The host name did not resolve."))
         }
-        return partition.vetted(found, of: host, port: port, for: proxy == nil ? url.scheme : "http")
+        return partition.vetted(found, of: name.host, port: name.port, for: name.scheme)
     }
 
     private func lookUp(_ key: HostAddresses.Key, on loop: isolated TransferLoop) async -> [IPAddress]? {
@@ -38,6 +56,7 @@ extension Load {
 
 extension Partition {
     /// The addresses that may be dialled: all, or none when one is refused (SEC-10).
+    @inline(never)
     fileprivate func vetted(
         _ addresses: [IPAddress], of host: String, port: UInt16, for scheme: String
     ) -> VettedAddresses {

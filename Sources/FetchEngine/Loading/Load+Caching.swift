@@ -61,27 +61,45 @@ extension Load {
         -> (any Exchange)?
     {
         guard let cache = visit.cache, visit.machine.looksUp else {
-            return try await follow(visit.machine.start(), visit, limit: limit, on: loop)
+            let answer = visit.machine.start()
+            return isSent(answer, visit) ? nil : try await follow(answer, visit, limit: limit, on: loop)
         }
         try admitStored(visit.request, on: loop)
         if noteSuspension() { await pause(on: loop) { isSuspended } }
         try checkCancellation()
-        var answer = visit.machine.lookedUp(try await entries(in: cache, visit, on: loop), now: .now)
+        let answer = visit.machine.lookedUp(try await entries(in: cache, visit, on: loop), now: .now)
         if case .send = answer, visit.machine.mayCoalesce, isData {
             switch CacheFlights.shared.join(cache, visit.machine.key, now: .now) {
             case .alone: break
             case .lead(let lease):
                 visit.lease = lease
-                answer = try await turn(answer, lease, cache, visit, on: loop)
+                return try await follow(
+                    try await turn(answer, lease, cache, visit, on: loop), visit, limit: limit, on: loop)
             case .follow(let flight):
-                let reason = visit.machine.status.forward
-                await wait(for: flight, on: loop)
-                try checkCancellation()
-                answer = visit.machine.lookedUp(
-                    try await entries(in: cache, visit, on: loop), afterWaiting: reason, now: .now)
+                return try await follow(
+                    try await self.answer(after: flight, in: cache, visit, on: loop), visit, limit: limit, on: loop)
             }
         }
-        return try await follow(answer, visit, limit: limit, on: loop)
+        return isSent(answer, visit) ? nil : try await follow(answer, visit, limit: limit, on: loop)
+    }
+
+    /// The answer once another load has brought it, or could not.
+    @inline(never)
+    private func answer(
+        after flight: CacheFlight, in cache: any ResponseCache, _ visit: CacheVisit, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> CacheMachine.Answer {
+        let reason = visit.machine.status.forward
+        await wait(for: flight, on: loop)
+        try checkCancellation()
+        return visit.machine.lookedUp(
+            try await entries(in: cache, visit, on: loop), afterWaiting: reason, now: .now)
+    }
+
+    /// Whether the origin is asked, without anything to wait for before.
+    private func isSent(_ answer: CacheMachine.Answer, _ visit: CacheVisit) -> Bool {
+        guard case .send(let fields) = answer else { return false }
+        visit.added = fields
+        return true
     }
 
     /// The entries for the request; if they vary by cookies, the request gets those that it would be sent with.
@@ -95,13 +113,14 @@ extension Load {
         return await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
     }
 
+    @inline(never)
     func follow(
         _ answer: CacheMachine.Answer, _ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> (any Exchange)? {
         switch answer {
         case .fail(let error): throw error
-        case .send(let fields):
-            visit.added = fields
+        case .send:
+            _ = isSent(answer, visit)
             return nil
         case .respond(let response):
             return await stored(response, .bytes([]), visit, from: .cache, limit: limit, on: loop)
@@ -115,6 +134,7 @@ extension Load {
     }
 
     /// Checks a request whose response needs no connection.
+    @inline(never)
     private func admitStored(_ request: Request, on loop: isolated TransferLoop) throws(LoadError) {
         try RequestRules.check(request, schemes: configuration.networkSchemes)
         if configuration.targetPolicy != .unrestricted {
@@ -132,16 +152,33 @@ extension Load {
         guard let response = exchange.response else { return await rescued(exchange, visit, limit: limit, on: loop) }
         visit.machine.carries(try selecting(exchange.request))
         let reception = visit.machine.received(response, now: .now)
+        guard delivers(exchange, by: reception, visit) else {
+            return try await replaced(exchange, response, by: reception, visit, limit: limit, on: loop)
+        }
+        if reception.changesEntries { await apply(reception, visit) }
+        return exchange
+    }
+
+    /// Whether a response of the origin is given; notes what is stored of it.
+    @inline(never)
+    private func delivers(_ exchange: any Exchange, by reception: CacheMachine.Reception, _ visit: CacheVisit) -> Bool {
         switch reception.action {
-        case .deliver, .deliverAndStore:
-            exchange.response?.cacheStatus = visit.machine.status
-            if case .deliverAndStore(let entry) = reception.action {
-                store(entry, from: exchange, visit)
-            } else {
-                visit.lease?.noteUnstorable(at: .now)
-            }
-            await apply(reception, visit)
-            return exchange
+        case .serve, .sendAgain: return false
+        case .deliver: visit.lease?.noteUnstorable(at: .now)
+        case .deliverAndStore(let entry): store(entry, from: exchange, visit)
+        }
+        exchange.response?.cacheStatus = visit.machine.status
+        return true
+    }
+
+    /// What is given in place of a response of the origin; nil to ask it again, without conditions.
+    @inline(never)
+    private func replaced(
+        _ exchange: any Exchange, _ response: Response, by reception: CacheMachine.Reception, _ visit: CacheVisit,
+        limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> (any Exchange)? {
+        switch reception.action {
+        case .deliver, .deliverAndStore: return exchange
         case .serve(let entry, let served):
             guard let body = await body(of: entry, visit) else {
                 guard response.status == .notModified else { return exchange }
@@ -161,6 +198,7 @@ extension Load {
     }
 
     /// The stored response in place of one that could not be loaded; otherwise the exchange that failed.
+    @inline(never)
     private func rescued(
         _ exchange: any Exchange, _ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop
     ) async -> any Exchange {

@@ -94,8 +94,8 @@ extension Load {
         let source = plain.map { $0.rest(from: request.bodyOffset).coded(for: request) }
         lookUp = nil
         var addresses = VettedAddresses.any
-        if !partition.isUnrestricted {
-            addresses = await vettedAddresses(for: request.url, in: partition, on: loop)
+        if let name = name(of: request.url, in: partition) {
+            addresses = await vettedAddresses(of: name, in: partition, on: loop)
         }
         if noteSuspension() { await pause(on: loop) { isSuspended } }
         try checkCancellation()
@@ -112,6 +112,7 @@ extension Load {
     }
 
     /// Checks the request and finds the connections it may use.
+    @inline(never)
     func admit(
         _ request: Request, by terms: ConnectionTerms, on loop: isolated TransferLoop
     ) throws(LoadError) -> Partition {
@@ -135,6 +136,7 @@ extension Load {
     }
 
     /// The body's stream: from the adviser, from the request, else from a delegate (UPL-6).
+    @inline(never)
     private func stream(
         from provider: any BodyStreamProvider, length: Int64?, for request: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> UploadSource {

@@ -85,9 +85,9 @@ package enum CachingAnswer: Sendable {
 }
 
 /// The context of a question for the adviser of a load.
-package struct LoadContext: Sendable {
-    /// How the load behaves.
-    package let configuration: SessionConfiguration
+///
+/// An object, so that the frames of loads that are held have a reference.
+package final class LoadContext: Sendable {
     /// The request of the hop at hand.
     package let currentRequest: Request
     /// The last redirect or challenge; nil before the first.
@@ -97,6 +97,17 @@ package struct LoadContext: Sendable {
     /// The time that is left for the resource, which stands still while the load asks; nil for any.
     let timeLeft: Duration?
     let load: Load
+
+    init(of load: Load, timeLeft: Duration?) {
+        self.load = load
+        self.timeLeft = timeLeft
+        currentRequest = load.currentRequest
+        lastStep = load.record.withLock { $0.steps.last(where: \.isDecision) }
+        isDownload = load.client?.kind == .download
+    }
+
+    /// How the load behaves.
+    package var configuration: SessionConfiguration { load.configuration }
 
     /// The position of the load at its question; nil where another load cannot go on from there, at this time at least.
     package func position(at question: LoadQuestion) async -> LoadPosition? {
@@ -114,10 +125,7 @@ extension Load {
         guard advised.contains(kind), let adviser else { return .performDefaultHandling }
         let question = question()
         let (asked, end) = (MonotonicTime.now, deadline)
-        let context = LoadContext(
-            configuration: configuration, currentRequest: currentRequest,
-            lastStep: record.withLock { $0.steps.last(where: \.isDecision) }, isDownload: client?.kind == .download,
-            timeLeft: end.map { .nanoseconds($0.nanoseconds(since: asked)) }, load: self)
+        let context = LoadContext(of: self, timeLeft: end.map { .nanoseconds($0.nanoseconds(since: asked)) })
         if let answer = adviser.answer(to: question, in: context) { return answer }
         if let exchange, exchange.response != nil, kind == .redirection || kind == .challenge {
             // It may be left at a response that is whole.

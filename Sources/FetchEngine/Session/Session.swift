@@ -30,7 +30,10 @@ public final class Session: Sendable {
     /// How its loads behave.
     ///
     /// Cannot be changed; a task may be given a configuration of its own.
-    public var configuration: SessionConfiguration { shared.value }
+    public var configuration: SessionConfiguration {
+        // Not copied for who reads a member of it: it has a hundred references.
+        _read { yield shared.value }
+    }
     let shared: SharedConfiguration
     /// The program's name for the session, for its own use.
     public let sessionDescription: String?

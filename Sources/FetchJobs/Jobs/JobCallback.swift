@@ -146,7 +146,9 @@ extension [Violation] {
 // MARK: What it tells
 
 /// How an attempt has ended, as callbacks tell of it.
-package struct AttemptReport: Sendable {
+///
+/// An object, so that the frames of jobs have a reference.
+package final class AttemptReport: Sendable {
     private let job: Job.ID
     private let tenant: Tenant.ID
     private let spec: JobSpec

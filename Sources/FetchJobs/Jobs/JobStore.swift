@@ -105,12 +105,15 @@ package final class NewJob: Sendable {
     package let tenant: Tenant.ID
     package let spec: JobSpec
     package let idempotency: Idempotency?
+    /// The origin queue of its first attempt; nil for a URL without a host.
+    package let originQueue: OriginQueue.Key?
 
     package init(id: Job.ID = Job.ID(), tenant: Tenant.ID, spec: JobSpec, idempotency: Idempotency? = nil) {
         self.id = id
         self.tenant = tenant
         self.spec = spec
         self.idempotency = idempotency
+        originQueue = OriginQueue.Key(spec, of: tenant)
     }
 }
 

@@ -80,6 +80,7 @@ package final class ClaimedJob: Sendable {
     /// The origin queue whose connections it shares; nil when its URL has no host.
     package let originQueue: OriginQueue.Key?
 
+    /// - Parameter originQueue: That of the job, where the caller has it.
     package init(
         id: Job.ID,
         tenant: Tenant.ID,
@@ -92,7 +93,8 @@ package final class ClaimedJob: Sendable {
         isCounted: Bool = false,
         waited: Duration? = nil,
         resumesAt: Question.ID? = nil,
-        endpoint: WebhookEndpoint.ID? = nil
+        endpoint: WebhookEndpoint.ID? = nil,
+        originQueue: OriginQueue.Key? = nil
     ) {
         self.id = id
         self.tenant = tenant
@@ -106,7 +108,7 @@ package final class ClaimedJob: Sendable {
         self.waited = waited
         self.resumesAt = resumesAt
         self.endpoint = endpoint ?? spec.webhook?.endpoint
-        originQueue = OriginQueue.Key(spec, of: tenant, after: tries)
+        self.originQueue = originQueue ?? OriginQueue.Key(spec, of: tenant, after: tries)
     }
 
     /// Whether somebody may be told of it.
@@ -125,7 +127,7 @@ package final class ClaimedJob: Sendable {
     package var limiters: [Limiter.Address] { spec.limiters(of: tenant, after: tries) }
 
     /// The limiter of the host that it loads from; nil when its URL has none.
-    package var hostLimiter: Limiter.Address? { spec.hostLimiter(of: tenant, after: tries) }
+    package var hostLimiter: Limiter.Address? { originQueue?.limiter }
 
     /// The host that the next attempt loads from, where that may be another one.
     package var nextHost: String? {

@@ -9,7 +9,8 @@ package struct OriginQueue: Sendable {
         package let tenant: Tenant.ID
         let session: TenantSession.ID
         let origin: URLRecord.Origin
-        private let host: String
+        /// With the port, where it is not the scheme's.
+        package let host: String
 
         /// Nil for a job whose URL has no host.
         ///

@@ -2,7 +2,7 @@ package import FetchJobs
 package import HTTPTypes
 
 /// A blob store whose work is counted: what it does, how long that takes, what fails, and the bytes.
-package struct CountedBlobStore: BlobStore {
+package final class CountedBlobStore: BlobStore {
     private let base: any BlobStore
     private let counts: BlobCounts
 

@@ -101,10 +101,9 @@ package final class Slots: Sendable {
         state.withLock { state in
             guard !state.isClosed, !state.isQuiet else { return jobs.map { _ in false } }
             return jobs.map { job in
-                let key = OriginQueue.Key(job.spec, of: job.tenant)
-                guard state.mayStart(key, of: job.tenant, weight) else { return false }
+                guard state.mayStart(job.originQueue, of: job.tenant, weight) else { return false }
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
-                state.add(to: key)
+                state.add(to: job.originQueue)
                 return true
             }
         }
@@ -115,8 +114,7 @@ package final class Slots: Sendable {
         let next = state.withLock { state in
             for job in jobs {
                 state.shares.leave(job.tenant)
-                let key = OriginQueue.Key(job.spec, of: job.tenant)
-                if let index = key.flatMap({ state.indices[$0] }) { state.leave(index) }
+                if let index = job.originQueue.flatMap({ state.indices[$0] }) { state.leave(index) }
             }
             return state.nextReturning(weight)
         }

@@ -8,7 +8,7 @@ import SystemPackage
 /// Blobs as files of one directory.
 ///
 /// Bytes go to a temporary name, are synced, and then get their own name: a file that has its name is whole.
-package struct FileBlobStore: BlobStore {
+package final class FileBlobStore: BlobStore {
     private static let volumeName = "volume"
 
     package let volume: Volume

@@ -2,7 +2,7 @@ package import FetchJobs
 package import Postgres
 
 /// The blob catalog in PostgreSQL.
-package struct PostgresBlobCatalog: BlobCatalog {
+package final class PostgresBlobCatalog: BlobCatalog {
     let client: Client
     private let quota: TenantQuota?
 

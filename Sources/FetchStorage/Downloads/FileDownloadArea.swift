@@ -10,7 +10,7 @@ import SystemPackage
 /// The place of a job is a directory named after it, with the partial file and a checkpoint: the boot that it was
 /// written in, and the resume data. After a crash of the process all written bytes are there, so within one boot the
 /// file's own length counts; after a loss of power only the bytes that were synced with the checkpoint do.
-package struct FileDownloadArea: DownloadArea {
+package final class FileDownloadArea: DownloadArea {
     private static let checkpointName = "checkpoint"
     private static let largestCheckpoint: Int64 = 1 << 20
 

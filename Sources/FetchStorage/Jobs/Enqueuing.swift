@@ -117,7 +117,7 @@ struct Enqueuing: Sendable {
             ("endpoint_id", "\(submissions.column { $0.job.spec.webhook?.endpoint })"),
             ("secrets", "\(submissions.column { $0.secrets })"),
             ("kind", "\(submissions.column { $0.job.spec.kind.rawValue })"),
-            ("host", "\(submissions.column { $0.job.spec.request.url.hostAndPort })"),
+            ("host", "\(submissions.column { $0.job.originQueue?.host })"),
             ("has_labels", "\(submissions.column { !$0.job.spec.labels.isEmpty })"),
         ]
     }
@@ -157,7 +157,7 @@ struct Enqueuing: Sendable {
             ("spec", "\(submissions.column { $0.spec })"),
             ("secrets", "\(submissions.column { $0.secrets })"),
             ("kind", "\(submissions.column { $0.job.spec.kind.rawValue })"),
-            ("host", "\(submissions.column { $0.job.spec.request.url.hostAndPort })"),
+            ("host", "\(submissions.column { $0.job.originQueue?.host })"),
             ("session", "\(submissions.column { $0.job.spec.session?.description })"),
             ("schedule_id", "\(submissions.column { $0.job.spec.schedule })"),
             ("group_id", "\(submissions.column { $0.job.spec.group })"),
@@ -256,7 +256,7 @@ struct Enqueuing: Sendable {
                 let known = known.first { $0.tenant == job.tenant }
                 return ClaimedJob(
                     id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: known?.stores ?? StoresVersion(),
-                    storedAt: known?.at, endpoint: job.spec.webhook?.endpoint ?? known?.endpoint)
+                    storedAt: known?.at, endpoint: job.spec.webhook?.endpoint ?? known?.endpoint, originQueue: job.originQueue)
             }
         }
 

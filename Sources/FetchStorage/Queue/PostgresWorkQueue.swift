@@ -3,7 +3,9 @@ package import FetchRuntime
 package import Postgres
 
 /// The work queue in PostgreSQL, as one node sees it.
-package struct PostgresWorkQueue: WorkQueue {
+///
+/// An object, since every job has it, and its parts are many.
+package final class PostgresWorkQueue: WorkQueue {
     let client: Client
     let genericPlan: Client
     let keys: TenantKeys

@@ -3,12 +3,24 @@ import FetchJobs
 import FetchRuntime
 
 /// One attempt of a download: from where an earlier one stopped, to a file in the blob store.
-struct DownloadRun: Sendable {
+///
+/// An object, so that the frames of loads have a reference.
+final class DownloadRun: Sendable {
     let load: PreparedLoad
     let blobs: any BlobStore
     let catalog: any BlobCatalog
     let area: any DownloadArea
     let stop: StopSwitch
+
+    init(
+        load: PreparedLoad, blobs: any BlobStore, catalog: any BlobCatalog, area: any DownloadArea, stop: StopSwitch
+    ) {
+        self.load = load
+        self.blobs = blobs
+        self.catalog = catalog
+        self.area = area
+        self.stop = stop
+    }
 
     private var job: ClaimedJob { load.job }
     private var live: LiveJob { load.live }
@@ -150,7 +162,7 @@ struct DownloadRun: Sendable {
     /// Loads the file, and writes checkpoints meanwhile.
     private func receive(_ task: DownloadTask, _ watch: DownloadWatch) async throws(LoadError) -> DownloadedFile {
         let result = await withTaskGroup(of: Void.self) { group in
-            group.addTask {
+            group.addTask { [self] in
                 for await _ in watch.checkpoints.values where mayStoreURL {
                     // Without a checkpoint the next attempt has less to go on with; nothing else is lost.
                     if let data = task.checkpoint { try? await area.checkpoint(data, of: job.id) }

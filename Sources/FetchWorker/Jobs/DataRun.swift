@@ -37,18 +37,8 @@ struct DataRun: Sendable {
         _ rule: FetchJobs.Configuration.BecomeDownload? = nil,
         _ watch: DownloadWatch? = nil
     ) async -> JobOutcome {
-        let start = Timestamp.now
-        let task = load.session.dataTask(
-            with: load.request, configuration: load.configuration, delegate: delegate)
-        load.prepare(task, stop)
-        let (urls, progress) = (live.urls, PartProgress())
-        live.attach {
-            progress.ofPart(JobProgress(task))
-        } steps: {
-            task.steps
-        } response: {
-            task.response?.eventData(urls)
-        }
+        let (start, progress) = (Timestamp.now, PartProgress())
+        let task = task(delegate, progress)
         do throws(LoadError) {
             let response = try await task.response(bufferingUpTo: limit)
             if isFile(task, response, rule), let downloads, let watch {
@@ -56,15 +46,36 @@ struct DataRun: Sendable {
             }
             if let boundary = response.boundary {
                 let parts = try await parts(of: task, response, boundary, progress)
-                var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
-                outcome.response = RawJSON(JSONWriter.object { parts.write(&$0, urls) })
-                return outcome
+                return outcome(of: task, parts, startedAt: start)
             }
             let body = try await body(of: task, response)
             return JobOutcome(.success((response, body)), of: task, load, startedAt: start)
         } catch {
             return JobOutcome(.failure(stop.judged(error)), of: task, load, startedAt: start)
         }
+    }
+
+    /// The task of the load, which those can follow that follow the job.
+    @inline(never)
+    private func task(_ delegate: (any TaskDelegate)?, _ progress: PartProgress) -> DataTask {
+        let task = load.session.dataTask(
+            with: load.request, configuration: load.configuration, delegate: delegate)
+        load.prepare(task, stop)
+        live.attach {
+            progress.ofPart(JobProgress(task))
+        } steps: {
+            task.steps
+        } response: { [urls = live.urls] in
+            task.response?.eventData(urls)
+        }
+        return task
+    }
+
+    @inline(never)
+    private func outcome(of task: DataTask, _ parts: ReplacedParts, startedAt start: Timestamp) -> JobOutcome {
+        var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
+        outcome.response = RawJSON(JSONWriter.object { parts.write(&$0, live.urls) })
+        return outcome
     }
 
     /// Whether the body goes to a file: by an answer, or by the configuration where there was none.
@@ -76,6 +87,7 @@ struct DataRun: Sendable {
         return rule.isMet(byIncomplete: response)
     }
 
+    @inline(never)
     private nonisolated(nonsending) func body(
         of task: DataTask,
         _ response: Response
@@ -89,6 +101,7 @@ struct DataRun: Sendable {
         return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
     }
 
+    @inline(never)
     private nonisolated(nonsending) func parts(
         of task: DataTask,
         _ response: Response,

@@ -5,7 +5,9 @@ import FetchJobs
 ///
 /// The server of the job's URL is given that, and hosts that the job names; a redirect to another takes nothing along.
 /// A stored credential is sent only to the server that it is stored for.
-struct JobChallengeAnswerer: TaskDelegate {
+///
+/// An object, so that the frames of loads have a reference.
+final class JobChallengeAnswerer: TaskDelegate {
     private let named: NamedCredentials.Opened?
     private let credential: Credential?
     private let origin: ProtectionSpace.Party
@@ -13,6 +15,18 @@ struct JobChallengeAnswerer: TaskDelegate {
     private let rules: FetchJobs.Configuration.Authentication
     /// The storage of client certificates and FTP logins for jobs that bring none.
     private let storage: any CredentialStorage
+
+    private init(
+        named: NamedCredentials.Opened?, credential: Credential?, origin: ProtectionSpace.Party,
+        redirects: RedirectConfiguration, rules: FetchJobs.Configuration.Authentication, storage: any CredentialStorage
+    ) {
+        self.named = named
+        self.credential = credential
+        self.origin = origin
+        self.redirects = redirects
+        self.rules = rules
+        self.storage = storage
+    }
 
     /// The delegate that a job needs; nil when it has no answers.
     ///
@@ -29,6 +43,17 @@ struct JobChallengeAnswerer: TaskDelegate {
         // Most jobs have nothing to answer with, and are spared the rest.
         let saysNothing = rules == .init() && !job.url.isFTP
         if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
+        return make(job, rules, credential: named, configuration: configuration)
+    }
+
+    /// Not inlined, so that frames have no room for its values.
+    @inline(never)
+    private static func make(
+        _ job: ClaimedJob,
+        _ rules: FetchJobs.Configuration.Authentication,
+        credential named: NamedCredentials.Opened?,
+        configuration: AttemptConfiguration
+    ) -> JobChallengeAnswerer? {
         guard let storage = configuration.credentialStorage else { return nil }
         var credential = named?.credential
         if let persistence = rules.persistence, credential?.persistence == Credential.Persistence.none {

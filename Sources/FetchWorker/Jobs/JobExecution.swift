@@ -83,6 +83,7 @@ struct JobExecution {
     }
 
     /// Leaves the job to whichever node finds it: nobody knows what of it was committed.
+    @inline(never)
     private func giveUp(because error: StoreError) {
         logger.warning("job given up", metadata: told(["error": "\(error)"]))
         dispatcher.intake.noteUncertainCommit()
@@ -95,25 +96,32 @@ struct JobExecution {
     /// Stores the outcome, however long the database is away: until then the job is not done.
     private nonisolated(nonsending) func store(_ outcome: JobOutcome) async {
         noteRefusal(outcome)
-        await dispatcher.heed(outcome, of: job)
+        if outcome.signal != nil { await dispatcher.heed(outcome, of: job) }
         let report = job.spec.callbacks.isEmpty ? nil : await dispatcher.runner.report(of: job, outcome)
         var tries = 0
         while !Task.isCancelled {
             do throws(StoreError) {
-                if try await !retry(outcome, telling: report) { try await settle(outcome, telling: report) }
+                let isRetried =
+                    if let wait = outcome.retryAfter {
+                        try await retry(outcome, after: wait, telling: report)
+                    } else { false }
+                if !isRetried { try await settle(outcome, telling: report) }
                 return dispatcher.leave(dispatcher.queue.limiters(of: job))
             } catch  where error.code == .unavailable {
-                logger.warning("settling waits for the database", metadata: told())
+                noteWait()
                 try? await dispatcher.clock.sleep(for: Self.backoff.wait(after: tries, random: .random(in: 0...1)))
                 tries += 1
             } catch {
-                logger.error("settling failed", metadata: told(["error": "\(error)"]))
-                return await settleRefused(outcome)
+                return await settleRefused(outcome, because: error)
             }
         }
     }
 
+    @inline(never)
+    private func noteWait() { logger.warning("settling waits for the database", metadata: told()) }
+
     /// Counts a target that was refused (SEC-12).
+    @inline(never)
     private func noteRefusal(_ outcome: JobOutcome) {
         guard var target = outcome.refusedTarget else { return }
         // A refusal without a URL is about the one that the job names.
@@ -125,37 +133,49 @@ struct JobExecution {
     ///
     /// - Returns: false when the job has to be settled: it was the last attempt, or a change by somebody else came
     ///   between.
+    @inline(never)
     private nonisolated(nonsending) func retry(
-        _ outcome: JobOutcome, telling report: AttemptReport?
+        _ outcome: JobOutcome, after wait: Duration, telling report: AttemptReport?
     ) async throws(StoreError) -> Bool {
-        guard let wait = outcome.retryAfter else { return false }
-        var outcome = outcome
-        outcome.callbacks = report?.callbacks([.attempt], isEnd: false) ?? []
+        let outcome = report.map { outcome.telling($0.callbacks([.attempt], isEnd: false)) } ?? outcome
         guard try await queue.retry(job, outcome, after: wait) else { return false }
         dispatcher.intake.wake(after: wait)
+        noteRetry(outcome, after: wait)
+        return true
+    }
+
+    // What follows an `await` and awaits nothing is not inlined: frames of functions that wait would have room for its
+    // values.
+
+    @inline(never)
+    private func noteRetry(_ outcome: JobOutcome, after wait: Duration) {
         callWorkers(for: outcome)
         dispatcher.metrics.countRetry(of: outcome)
         logger.notice(
             "job waits for another attempt",
             metadata: told(of: outcome, ["retry.wait": "\(wait)"])
         )
-        return true
     }
 
     /// Stores the end of the job.
     private nonisolated(nonsending) func settle(
         _ outcome: JobOutcome, telling report: AttemptReport?
     ) async throws(StoreError) {
-        var outcome = outcome
-        outcome.callbacks = report?.callbacks(outcome.state.occasions, isEnd: true) ?? []
-        let isOurs = try await queue.settle(job, outcome)
+        let outcome = report.map { outcome.telling($0.callbacks(outcome.state.occasions, isEnd: true)) } ?? outcome
+        noteEnd(outcome, isOurs: try await queue.settle(job, outcome))
+    }
+
+    @inline(never)
+    private func noteEnd(_ outcome: JobOutcome, isOurs: Bool) {
         if isOurs { tellEnd(outcome) }
         dispatcher.metrics.count(outcome, isOurs: isOurs)
         log(outcome, isOurs: isOurs)
     }
 
     /// Ends a job whose outcome the database refuses: it would refuse that of the next attempt too (R3).
-    private nonisolated(nonsending) func settleRefused(_ outcome: JobOutcome) async {
+    @inline(never)
+    private nonisolated(nonsending) func settleRefused(_ outcome: JobOutcome, because refusal: StoreError) async {
+        logger.error("settling failed", metadata: told(["error": "\(refusal)"]))
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
             var failure = JobOutcome(failing: error, startedAt: outcome.startedAt)
@@ -194,6 +214,7 @@ struct JobExecution {
     }
 
     /// What lines of the log tell of the job: whose it is and where it goes, without what a URL keeps secret.
+    @inline(never)
     private func told(of outcome: JobOutcome? = nil, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
         var metadata = more
         metadata["job.id"] = "\(job.id)"
@@ -225,6 +246,14 @@ extension JobState {
 }
 
 extension JobOutcome {
+    /// The same with jobs that tell of it.
+    @inline(never)
+    fileprivate func telling(_ callbacks: [NewJob]) -> JobOutcome {
+        var outcome = self
+        outcome.callbacks = callbacks
+        return outcome
+    }
+
     /// The session was removed, which cannot happen while it has jobs, unless another program changed the database.
     fileprivate static var sessionIsGone: JobOutcome {
         JobOutcome(

@@ -217,14 +217,23 @@ package final class JobRunner: Sendable {
             note(&outcome, of: job)
             return outcome
         } catch {
-            var outcome = JobOutcome(failing: stop.judged(error), startedAt: start)
-            outcome.decisions = decisions?.json
-            outcome.retryAfter = terms.retry.wait(
-                after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
-            outcome.deadline = deadline
-            note(&outcome, of: job)
-            return outcome
+            return unprepared(job, by: terms, error, stop, decisions, startedAt: start, until: deadline)
         }
+    }
+
+    /// The outcome of a load that could not be prepared.
+    @inline(never)
+    private func unprepared(
+        _ job: ClaimedJob, by terms: JobTerms, _ error: LoadError, _ stop: StopSwitch, _ decisions: JobDecisions?,
+        startedAt start: Timestamp, until deadline: Timestamp?
+    ) -> JobOutcome {
+        var outcome = JobOutcome(failing: stop.judged(error), startedAt: start)
+        outcome.decisions = decisions?.json
+        outcome.retryAfter = terms.retry.wait(
+            after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
+        outcome.deadline = deadline
+        note(&outcome, of: job)
+        return outcome
     }
 
     /// What the callbacks of a job tell of its attempt: a body that cannot be read now is left out.
@@ -304,6 +313,20 @@ package final class JobRunner: Sendable {
             terms.session.kind, stop)
     }
 
+    /// Where a load goes on that was parked, with its body.
+    @inline(never)
+    private nonisolated(nonsending) func position(
+        of job: ClaimedJob, _ load: ParkedLoad, _ content: RequestContent, copies: inout [String]
+    ) async throws(LoadError) -> LoadPosition {
+        var position = load.position
+        if let body = load.body {
+            let prepared = try await content.content(of: body, tenant: job.tenant)
+            copies += prepared.copies
+            position.content = prepared.body
+        }
+        return position
+    }
+
     /// Makes the request of a job, with its body and what it may show to servers.
     ///
     /// - Parameter copies: Gets the files that were made for it, which go when the load is over.
@@ -333,12 +356,8 @@ package final class JobRunner: Sendable {
             decisions?.neverPark()
         }
         if terms.settings.request.sendsTraceContext == true { trace(&request, of: job, configuration) }
-        var position = resumed?.load.position
-        if let body = resumed?.load.body {
-            let prepared = try await content.content(of: body, tenant: job.tenant)
-            copies += prepared.copies
-            position?.content = prepared.body
-        }
+        var position: LoadPosition?
+        if let resumed { position = try await self.position(of: job, resumed.load, content, copies: &copies) }
         if let protocols {
             do throws(StoreError) { try await protocols.prepare(&request, of: job) } catch {
                 throw LoadError(error)

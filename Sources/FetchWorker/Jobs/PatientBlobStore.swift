@@ -4,7 +4,7 @@ import FetchRuntime
 /// The blob store of one job, which waits while the bytes are out of reach: nothing is lost by that but time.
 ///
 /// It gives up an hour after a request first failed, and when the job is stopped.
-struct PatientBlobStore: BlobStore {
+final class PatientBlobStore: BlobStore {
     private static let patience = Duration.seconds(3600)
     private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(15))
     /// How soon a wait ends when its job is stopped.

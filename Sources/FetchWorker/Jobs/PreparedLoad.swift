@@ -5,12 +5,20 @@ import FetchRuntime
 /// One load of a job, with everything that it needs.
 final class PreparedLoad: Sendable {
     /// What was made of the job to load it.
-    struct Parts: Sendable {
+    ///
+    /// An object, so that the frames of loads have a reference.
+    final class Parts: Sendable {
         let request: Request
         /// Where the load goes on, when it was parked.
         let position: LoadPosition?
         /// Answers challenges; nil when the job has no answers.
         let answerer: JobChallengeAnswerer?
+
+        init(request: Request, position: LoadPosition?, answerer: JobChallengeAnswerer?) {
+            self.request = request
+            self.position = position
+            self.answerer = answerer
+        }
     }
 
     let job: ClaimedJob

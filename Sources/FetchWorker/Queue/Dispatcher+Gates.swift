@@ -11,6 +11,7 @@ extension Dispatcher {
     }
 
     /// Applies the signal of the origin's response to a job, so that no others spend attempts on being refused (R35).
+    @inline(never)
     nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
         guard let signal = outcome.signal, let host = job.hostLimiter else { return }
         let bounded = signal.bounded(by: configuration.longestOpenCircuit)

@@ -96,6 +96,14 @@ final class EngineSessions: Sendable {
         let address = job.session
         let targets = egress?.policy(of: job.tenant) ?? defaults.targetPolicy
         if let session = known(address, going: targets) { return session }
+        return try await make(address, for: job, going: targets)
+    }
+
+    /// Not inlined: most jobs have a session that is known, and no room for what makes one.
+    @inline(never)
+    private nonisolated(nonsending) func make(
+        _ address: SessionAddress, for job: ClaimedJob, going targets: TargetPolicy
+    ) async throws(StoreError) -> EngineSession? {
         var configuration = defaults
         configuration.targetPolicy = targets
         // Jobs that name no session share no cookies, unless they ask for it one by one.
@@ -120,6 +128,7 @@ final class EngineSessions: Sendable {
     }
 
     /// The session that is known, unless it was made when its loads might go elsewhere: its connections lead there.
+    @inline(never)
     private func known(_ address: SessionAddress, going targets: TargetPolicy) -> EngineSession? {
         entries.withLock { entries in
             guard let entry = entries.all[address], entry.targets == targets else { return nil }
