@@ -243,7 +243,8 @@ COMMENT ON TABLE results IS
 COMMENT ON COLUMN results.state IS 'succeeded, failed or cancelled';
 COMMENT ON COLUMN results.started_at IS 'Null: the job was cancelled before it ran';
 COMMENT ON COLUMN results.status IS 'The status of the response; null: there was none';
-COMMENT ON COLUMN results.response IS 'URL, status, version and fields; null: there was none';
+COMMENT ON COLUMN results.response IS
+    'URL, status, version, fields and more by their places in an array; an object: it had parts; null: there was none';
 COMMENT ON COLUMN results.error_name IS 'Null: the job succeeded';
 COMMENT ON COLUMN results.error IS 'Null: the job succeeded';
 COMMENT ON COLUMN results.redirects IS 'Null: there was none';

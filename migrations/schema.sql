@@ -2040,7 +2040,7 @@ COMMENT ON COLUMN public.results.started_at IS 'Null: the job was cancelled befo
 
 COMMENT ON COLUMN public.results.status IS 'The status of the response; null: there was none';
 
-COMMENT ON COLUMN public.results.response IS 'URL, status, version and fields; null: there was none';
+COMMENT ON COLUMN public.results.response IS 'URL, status, version, fields and more by their places in an array; an object: it had parts; null: there was none';
 
 COMMENT ON COLUMN public.results.error_name IS 'Null: the job succeeded';
 

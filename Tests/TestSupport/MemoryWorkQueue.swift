@@ -181,7 +181,7 @@ package final class MemoryWorkQueue: WorkQueue {
         let isOurs = try attempt(.settle) { state in
             guard self.holds(job, in: state) else { return false }
             state.jobs[job.id]?.attempts.append(Self.attempt(job, outcome))
-            state.jobs[job.id]?.response = outcome.response
+            state.jobs[job.id]?.response = outcome.response?.named
             state.jobs[job.id]?.error = outcome.error
             state.jobs[job.id]?.file = outcome.file
             self.end(job.id, outcome.state, outcome.body, in: &state)

@@ -40,7 +40,7 @@ extension JobOutcome {
         var outcome = JobOutcome(state: state, startedAt: .now, finishedAt: .now)
         if state == .succeeded {
             outcome.status = 200
-            outcome.response = RawJSON(Array(#"{"status":200,"mimeType":"text/plain"}"#.utf8))
+            outcome.response = StoredResponse(json: RawJSON(Array(#"{"status":200,"mimeType":"text/plain"}"#.utf8)))
         } else {
             outcome.errorName = state == .failed ? "timedOut" : "cancelled"
             outcome.error = RawJSON(Array(#"{"name":"timedOut"}"#.utf8))

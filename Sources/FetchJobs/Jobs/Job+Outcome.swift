@@ -24,7 +24,7 @@ extension Job {
         isCancelling = false
         finishedAt = outcome.finishedAt
         nextAttemptAt = nil
-        response = outcome.response
+        response = outcome.response?.named
         error = outcome.error
         redirects = outcome.redirects
         challenges = outcome.challenges

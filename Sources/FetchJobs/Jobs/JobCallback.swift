@@ -192,7 +192,7 @@ package final class AttemptReport: Sendable {
         let created = job.uuid.time.microseconds / 1000
         var members = [
             JSONMember("status", .number(JSONNumber(Int64(outcome?.status ?? 0)))),
-            JSONMember("header", .object(Self.fields(of: outcome?.response))),
+            JSONMember("header", .object(Self.fields(of: outcome?.response?.named))),
             JSONMember("retried", .number(JSONNumber(Int64(retried)))),
             JSONMember("sourceMessageId", .string(job.description)),
             JSONMember("url", .string(spec.request.urlForm.text(of: spec.request.url))),

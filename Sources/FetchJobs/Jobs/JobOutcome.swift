@@ -4,8 +4,7 @@ package struct JobOutcome: Sendable {
     package let startedAt: Timestamp
     package let finishedAt: Timestamp
     package var status: Int?
-    /// `{"url", "status", "headers", …}`.
-    package var response: RawJSON?
+    package var response: StoredResponse?
     /// `{"domain", "code", "name", "message", …}`.
     package var error: RawJSON?
     package var errorName: String?

@@ -201,7 +201,7 @@ extension HTTPField {
     }
 
     /// The value as UTF-8 where it is that, else as ISO 8859-1, which all bytes are (RFC 9110 §5.5).
-    fileprivate var text: String {
+    var text: String {
         withUnsafeBytesOfValue { bytes in
             do { return String(copying: try UTF8Span(validating: bytes.span)) } catch {
                 return String(decoding: bytes.map { UInt16($0) }, as: UTF16.self)

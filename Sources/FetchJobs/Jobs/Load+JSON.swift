@@ -14,6 +14,10 @@ extension Response {
         _ writer: inout JSONWriter, _ urls: URLForm, trailers: HTTPFields = HTTPFields()
     ) {
         write(&writer, headerFields.withoutSecrets(relativeTo: url, urls), urls)
+        write(trailers: trailers, &writer, urls)
+    }
+
+    func write(trailers: HTTPFields, _ writer: inout JSONWriter, _ urls: URLForm) {
         guard !trailers.isEmpty else { return }
         writer.member("trailers", array: { $0.headers(trailers.withoutSecrets(relativeTo: url, urls)) })
     }
@@ -24,17 +28,27 @@ extension Response {
     }
 
     private func write(_ writer: inout JSONWriter, _ headerFields: HTTPFields, _ urls: URLForm) {
-        writer.member("url", urls.text(of: url))
+        writeHead(
+            &writer, url: urls.text(of: url), fromCache: source == .cache, cacheStatus: cacheStatus.description
+        ) { $0.headers(headerFields) }
+        writer.member("properties", self[.byProtocol])
+    }
+
+    /// Writes the members that every response has, those of a stored one with what was stored of it.
+    func writeHead(
+        _ writer: inout JSONWriter, url: String, fromCache: Bool, cacheStatus: String,
+        headers: (inout JSONWriter) -> Void
+    ) {
+        writer.member("url", url)
         writer.member("status", status.code)
         writer.member("httpVersion", httpVersion)
-        writer.member("headers", array: { $0.headers(headerFields) })
+        writer.member("headers", array: headers)
         writer.member("mimeType", mimeType)
         writer.member("textEncodingName", textEncodingName)
         writer.member("expectedContentLength", expectedContentLength)
         writer.member("suggestedFilename", suggestedFilename)
-        writer.member("fromCache", source == .cache)
-        writer.member("cacheStatus", cacheStatus.description)
-        writer.member("properties", self[.byProtocol])
+        writer.member("fromCache", fromCache)
+        writer.member("cacheStatus", cacheStatus)
     }
 }
 

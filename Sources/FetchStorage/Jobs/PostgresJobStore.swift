@@ -187,8 +187,7 @@ package struct PostgresJobStore: JobStore {
             let rows = try await client.ofJobs(of: tenant).query(
                 """
                 -- jobs.body
-                SELECT body, blob_id, body_bytes, body_digest, response ->> 'mimeType', response ->> 'textEncodingName',
-                    coalesce(file ->> 'filename', response ->> 'suggestedFilename')
+                SELECT body, blob_id, body_bytes, body_digest, response, file ->> 'filename'
                 FROM results
                 WHERE tenant_id = \(tenant) AND job_id = \(id) AND body_bytes IS NOT NULL
                 """
@@ -255,7 +254,7 @@ extension Job {
         isCancelling = try row.decode(Bool?.self, at: 4) ?? false
         nextAttemptAt = try row.decode(at: 5)
         finishedAt = try row.decode(at: 7)
-        response = try row.decode(at: 8)
+        response = try row.decode(RawJSON?.self, at: 8).map { StoredResponse(json: $0).named }
         error = try row.decode(at: 9)
         redirects = try row.decode(at: 10)
         if let bytes = try row.decode(Int64?.self, at: 11) {
@@ -304,8 +303,7 @@ extension Job.Attempt {
 
 extension StoredBody {
     fileprivate init(row: Row) throws {
-        let mimeType = try row.decode(String?.self, at: 4)
-        let encoding = try row.decode(String?.self, at: 5)
+        let response = try row.decode(RawJSON?.self, at: 4).map { StoredResponse(json: $0) }
         let location: Location =
             if let bytes = try row.decode([UInt8]?.self, at: 0) {
                 .inline(bytes)
@@ -316,8 +314,8 @@ extension StoredBody {
             location: location,
             bytes: try row.decode(at: 2),
             digest: SHA256Digest(bytes: try row.decode(at: 3)),
-            contentType: mimeType.map { mimeType in encoding.map { "\(mimeType); charset=\($0)" } ?? mimeType },
-            filename: try row.decode(at: 6)
+            contentType: response?.contentType,
+            filename: try row.decode(String?.self, at: 5) ?? response?.suggestedFilename
         )
     }
 }

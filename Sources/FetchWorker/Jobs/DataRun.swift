@@ -74,7 +74,7 @@ struct DataRun: Sendable {
     @inline(never)
     private func outcome(of task: DataTask, _ parts: ReplacedParts, startedAt start: Timestamp) -> JobOutcome {
         var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
-        outcome.response = RawJSON(JSONWriter.object { parts.write(&$0, live.urls) })
+        outcome.response = StoredResponse(json: RawJSON(JSONWriter.object { parts.write(&$0, live.urls) }))
         return outcome
     }
 

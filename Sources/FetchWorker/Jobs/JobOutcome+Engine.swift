@@ -62,13 +62,7 @@ extension JobOutcome {
 
     private mutating func show(_ response: Response, of task: SessionTask, _ urls: URLForm) {
         status = response.status.code
-        self.response = RawJSON(
-            JSONWriter.object { writer in
-                response.writeWithoutSecrets(&writer, urls, trailers: task.trailerFields)
-                let verdicts = task.cookieVerdicts
-                guard !verdicts.isEmpty else { return }
-                writer.member("cookies", object: { $0.verdicts(verdicts) })
-            })
+        self.response = StoredResponse(response, urls, trailers: task.trailerFields, cookies: task.cookieVerdicts)
     }
 
     /// Nil of nothing.

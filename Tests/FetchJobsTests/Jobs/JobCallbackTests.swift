@@ -84,8 +84,8 @@ import Testing
                 + #" "failure": {"url": "https://c.example/"}}"#, request: request)
         var outcome = JobOutcome.make(.failed)
         outcome.status = 503
-        outcome.response = RawJSON(
-            Array(#"{"headers": [{"name": "x-a", "value": "1"}, {"name": "X-A", "value": "2"}]}"#.utf8))
+        outcome.response = StoredResponse(
+            json: RawJSON(Array(#"{"headers": [{"name": "x-a", "value": "1"}, {"name": "X-A", "value": "2"}]}"#.utf8)))
         let all = try told(spec, outcome, body: Array("gone".utf8))
         let content = try #require(all.first).1
         #expect(content.member("status")?.integer == 503 && content.member("own")?.integer == 1)

@@ -219,7 +219,7 @@ extension PostgresWorkQueue {
                 for job in jobs {
                     group.addTask {
                         var outcome = JobOutcome.make()
-                        if job.id == jobs[17].id { outcome.response = RawJSON(Array("{".utf8)) }
+                        if job.id == jobs[17].id { outcome.response = StoredResponse(json: RawJSON(Array("{".utf8))) }
                         do throws(StoreError) { return try await queue.settle(job, outcome) } catch { return false }
                     }
                 }

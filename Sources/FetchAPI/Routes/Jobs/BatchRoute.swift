@@ -168,9 +168,12 @@ struct Batch {
             let line = try await KeyReading.shared.read(json, of: tenant, BatchLine.init(json:))
             var spec = line.spec
             try owner.bind(&spec)
-            try await route.endpoints.settle(
-                &spec.webhook, asking: spec.configuration.delegate, of: tenant, by: owner)
-            try await route.groups.require(spec.group, of: tenant)
+            // Most lines name neither.
+            if spec.webhook != nil || spec.configuration.delegate.endpoint != nil {
+                try await route.endpoints.settle(
+                    &spec.webhook, asking: spec.configuration.delegate, of: tenant, by: owner)
+            }
+            if spec.group != nil { try await route.groups.require(spec.group, of: tenant) }
             let idempotency = line.key?.idempotency(for: spec) ?? key?.idempotency(for: spec, line: count)
             let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency, in: trace)
             try await route.holds.hold(for: job)
