@@ -225,8 +225,8 @@ package final class MemoryWorkQueue: WorkQueue {
     private static func attempt(_ job: ClaimedJob, _ outcome: JobOutcome, next: Timestamp? = nil) -> Job.Attempt {
         Job.Attempt(
             number: Int(job.claim), startedAt: outcome.startedAt, finishedAt: outcome.finishedAt, state: outcome.state,
-            errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next, metrics: outcome.transfers?.named,
-            decisions: outcome.decisions)
+            errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next,
+            metrics: outcome.transfers?.named, decisions: outcome.decisions)
     }
 
     private static func putBack(_ id: Job.ID, in state: inout MemoryJobStore.State) {

@@ -4,11 +4,12 @@
                         [--output FILE]
 
 One service over a durable PostgreSQL, one nginx, all on loopback. Start: how long until the service is ready, with a
-private cluster that is new, with the same one again, and over a database that has its schema. Idle: the statements that
-a node which has nothing to do sends a second (R39). Bytes: what a job with a body of 1 KB adds to the write-ahead log, by
-what it is about, and to tables and indexes. Tenants: jobs a second of a backlog that is one tenant's, and of one that
-many have. Snapshot: jobs a second while another client has a transaction open, beside before (R41). Claims: how long a
-claim takes in a new database, and beside millions of finished and of waiting jobs, and how the service starts over those.
+private cluster that is new, with the same one again, and over a database that has its schema. Idle: the statements
+that a node which has nothing to do sends a second (R39). Bytes: what a job with a body of 1 KB adds to the write-ahead
+log, by what it is about, and to tables and indexes. Tenants: jobs a second of a backlog that is one tenant's, and of
+one that many have. Snapshot: jobs a second while another client has a transaction open, beside before (R41). Claims:
+how long a claim takes in a new database, and beside millions of finished and of waiting jobs, and how the service
+starts over those.
 """
 import argparse
 import json

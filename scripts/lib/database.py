@@ -94,7 +94,8 @@ class Database:
         relations = dict(row.split() for row in self.psql(name, "-F", " ", "-c", """
             SELECT pg_relation_filenode(oid), relname FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL
             """).splitlines())
-        records = run([*self.drop, f"{bindir()}/pg_waldump", "-p", self.directory / "data/pg_wal", "-s", start, "-e", end])
+        records = run([*self.drop, f"{bindir()}/pg_waldump", "-p", self.directory / "data/pg_wal", "-s", start, "-e",
+                       end])
         written = {}
         for line in records.splitlines():
             kind, size = re.match(r"rmgr: (\w+) +len \(rec/tot\): +\d+/ *(\d+)", line).groups()

@@ -219,7 +219,8 @@ package struct JSONWriter: ~Copyable {
 
     @inline(never)
     private mutating func grow(_ more: Int) {
-        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(2 * buffer.count, count + more), alignment: 1)
+        let room = max(2 * buffer.count, count + more)
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 1)
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         buffer.deallocate()
         buffer = larger

@@ -18,7 +18,8 @@ package struct StoredResponse: Sendable, Hashable {
     ///   - trailers: The fields that came after the body.
     ///   - verdicts: What became of its cookies.
     package init(
-        _ response: Response, _ urls: URLForm, trailers: HTTPFields = HTTPFields(), cookies verdicts: [CookieVerdict] = []
+        _ response: Response, _ urls: URLForm, trailers: HTTPFields = HTTPFields(),
+        cookies verdicts: [CookieVerdict] = []
     ) {
         json = RawJSON.array { writer in
             writer.value(urls.text(of: response.url))
@@ -88,7 +89,8 @@ package struct StoredResponse: Sendable, Hashable {
 
         /// Nil for another form.
         init?(_ json: RawJSON) {
-            guard case .array(let parts)? = try? JSONParser.parse(json.bytes), parts.count >= 7, let url = parts[0].text,
+            guard case .array(let parts)? = try? JSONParser.parse(json.bytes), parts.count >= 7,
+                let url = parts[0].text,
                 let status = parts[1].integer, let version = parts[2].text, let cacheStatus = parts[6].text,
                 // Its path counts, for a name; one that cannot be read has none.
                 let address = (try? URLRecord(url)) ?? (try? URLRecord("data:,"))

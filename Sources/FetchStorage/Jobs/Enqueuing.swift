@@ -256,7 +256,8 @@ struct Enqueuing: Sendable {
                 let known = known.first { $0.tenant == job.tenant }
                 return ClaimedJob(
                     id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: known?.stores ?? StoresVersion(),
-                    storedAt: known?.at, endpoint: job.spec.webhook?.endpoint ?? known?.endpoint, originQueue: job.originQueue)
+                    storedAt: known?.at, endpoint: job.spec.webhook?.endpoint ?? known?.endpoint,
+                    originQueue: job.originQueue)
             }
         }
 

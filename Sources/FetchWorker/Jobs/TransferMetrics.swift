@@ -36,7 +36,8 @@ package struct TransferMetrics: Sendable {
         challenges = registry.counter(.challenges)[]
         let judged = registry.counter(.cacheVerdicts)
         verdicts = (
-            judged["hit"], Dictionary(uniqueKeysWithValues: CacheStatus.Forward.allCases.map { ($0, judged[$0.rawValue]) })
+            judged["hit"],
+            Dictionary(uniqueKeysWithValues: CacheStatus.Forward.allCases.map { ($0, judged[$0.rawValue]) })
         )
         stores = registry.counter(.cacheStores)[]
         let taken = registry.counter(.cookies)

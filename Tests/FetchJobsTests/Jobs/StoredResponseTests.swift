@@ -8,7 +8,8 @@ import Testing
     private static let long = String(repeating: "x", count: 3000)
 
     private static func response(
-        _ url: String, _ status: Int = 200, length: Int64? = nil, version: String = "http/1.1", _ fields: (String, String)...
+        _ url: String, _ status: Int = 200, length: Int64? = nil, version: String = "http/1.1",
+        _ fields: (String, String)...
     ) throws -> Response {
         var headerFields = HTTPFields()
         for (name, value) in fields {
@@ -22,7 +23,8 @@ import Testing
     private static func responses() throws -> [Response] {
         [
             try response("http://a.example/dir/name%20of.txt?q=1#f"),
-            try response("https://user:secret@a.example/", 404, length: 0, ("content-type", "text/html; charset=utf-8")),
+            try response(
+                "https://user:secret@a.example/", 404, length: 0, ("content-type", "text/html; charset=utf-8")),
             try response(
                 "http://a.example/x", length: 12, ("Content-Type", "image/png"),
                 ("Content-Disposition", "attachment; filename=\"b ü.png\""), ("X", ""), ("x", "\"quoted\" \\ \u{7f}é")),
@@ -49,7 +51,8 @@ import Testing
         let response = try Self.response("http://a.example/")
         let trailers: HTTPFields = [.init("X-Sum")!: "7"]
         let stored = StoredResponse(response, .whole, trailers: trailers)
-        #expect(stored.named == RawJSON(JSONWriter.object { response.writeWithoutSecrets(&$0, .whole, trailers: trailers) }))
+        let shown = JSONWriter.object { response.writeWithoutSecrets(&$0, .whole, trailers: trailers) }
+        #expect(stored.named == RawJSON(shown))
     }
 
     @Test func `another form is shown as it is`() {
@@ -60,8 +63,8 @@ import Testing
     }
 
     @Test func `a transfer is shown with the names of what there is of it`() {
-        let stored = StoredTransfers(
-            json: RawJSON(Array(#"[["http://a.example/",204,"h2",null,null,true,"2026-01-01T00:00:00Z",[0.0,0.5]],[]]"#.utf8)))
+        let transfers = #"[["http://a.example/",204,"h2",null,null,true,"2026-01-01T00:00:00Z",[0.0,0.5]],[]]"#
+        let stored = StoredTransfers(json: RawJSON(Array(transfers.utf8)))
         #expect(
             stored.named.text == #"[{"url":"http://a.example/","status":204,"networkProtocolName":"h2","#
                 + #""isReusedConnection":true,"fetchStart":"2026-01-01T00:00:00Z","request":[0.0,0.5]},{}]"#)
