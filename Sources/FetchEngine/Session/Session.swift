@@ -30,10 +30,11 @@ public final class Session: Sendable {
     /// How its loads behave.
     ///
     /// Cannot be changed; a task may be given a configuration of its own.
-    public var configuration: SessionConfiguration {
-        // Not copied for who reads a member of it: it has a hundred references.
-        _read { yield shared.value }
-    }
+    public var configuration: SessionConfiguration { shared.value }
+
+    /// Reads the configuration in its place: a copy counts the references in it, and each job would make some.
+    package func withConfiguration<Value>(_ read: (SessionConfiguration) -> Value) -> Value { read(shared.value) }
+
     let shared: SharedConfiguration
     /// The program's name for the session, for its own use.
     public let sessionDescription: String?

@@ -10,7 +10,7 @@ package struct JSONWriter: ~Copyable {
     /// A comma is due before the next member or element.
     private var needsComma = false
 
-    package init() { buffer = .allocate(byteCount: 1024, alignment: 1) }
+    package init() { buffer = .allocate(byteCount: 512, alignment: 1) }
 
     deinit { buffer.deallocate() }
 

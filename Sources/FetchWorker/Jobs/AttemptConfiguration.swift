@@ -39,7 +39,9 @@ final class AttemptConfiguration {
     }
 
     @inline(never)
-    private func read<Value>(_ read: (SessionConfiguration) -> Value) -> Value { read(own ?? session.configuration) }
+    private func read<Value>(_ read: (SessionConfiguration) -> Value) -> Value {
+        if let own { read(own) } else { session.withConfiguration(read) }
+    }
 
     @inline(never)
     func change(_ change: (inout SessionConfiguration) -> Void) {
