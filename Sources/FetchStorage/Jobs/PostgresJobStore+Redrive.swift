@@ -158,11 +158,15 @@ extension PostgresJobStore {
                 try await connection.commitInTwoPhases()
                 try await connection.query(
                     """
+                    -- attempts.redrive
+                    \(Query.attempts(ofResults: "results"))
+                        AND tenant_id = \(tenant) AND job_id = ANY (\(queued))
+                    """
+                )
+                try await connection.query(
+                    """
                     -- results.redrive
-                    WITH removed AS (
-                        DELETE FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(queued)) RETURNING *
-                    )
-                    \(Query.attempts(ofResults: "removed"))
+                    DELETE FROM results WHERE tenant_id = \(tenant) AND job_id = ANY (\(queued))
                     """
                 )
             }
@@ -172,9 +176,9 @@ extension PostgresJobStore {
 }
 
 extension Query {
-    /// Stores the attempts that results tell of, where the results go.
+    /// Stores the attempts that results tell of, where the results go; further conditions may follow.
     ///
-    /// - Parameter source: A `WITH` part with the columns of the results.
+    /// - Parameter source: The results, or a `WITH` part with their columns.
     fileprivate static func attempts(ofResults source: Query) -> Query {
         """
         INSERT INTO attempts (
