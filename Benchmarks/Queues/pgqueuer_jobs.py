@@ -6,27 +6,17 @@ The PG* variables name an empty database. Prints rate=, cpu_us= (of this process
 (of jobs that come alone, from their submission until what they brought is stored).
 """
 import asyncio
-import resource
-import statistics
 import sys
 import time
 
 import aiohttp
 import asyncpg
+from fetched import BATCH, COUNT, END, TABLE, WAITS, cpu, report
 from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.queries import Queries
 
-BATCH = 100
-RESULTS = """CREATE TABLE fetched (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, submitted float8, stored timestamptz DEFAULT clock_timestamp(),
-    status int, headers text, body bytea)"""
 INSERT = "INSERT INTO fetched (submitted, status, headers, body) VALUES ($1, $2, $3, $4)"
-
-
-def cpu():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def payload(url, submitted=0):
@@ -49,7 +39,7 @@ def worker(pool, http):
 
 async def stored(pool, count):
     deadline = time.monotonic() + 240
-    while await pool.fetchval("SELECT count(*) FROM fetched") < count:
+    while await pool.fetchval(COUNT) < count:
         if time.monotonic() > deadline:
             sys.exit("the jobs do not end")
         await asyncio.sleep(0.02)
@@ -61,15 +51,12 @@ async def measure(pool, jobs, idle_jobs, url):
         await queries.enqueue(["fetch"] * BATCH, [payload(url)] * BATCH, [0] * BATCH)
     await stored(pool, jobs)
     used = cpu() - used
-    end = await pool.fetchval("SELECT extract(epoch FROM max(stored))::float8 FROM fetched")
+    end = await pool.fetchval(END)
     for _ in range(idle_jobs):
         await queries.enqueue("fetch", payload(url, time.time()))
         await asyncio.sleep(0.05)
     await stored(pool, jobs + idle_jobs)
-    waits = sorted(row[0] * 1000 for row in await pool.fetch(
-        "SELECT extract(epoch FROM stored)::float8 - submitted FROM fetched WHERE submitted IS NOT NULL"))
-    print(f"rate={jobs / (end - begin):.0f} cpu_us={used / jobs * 1e6:.0f} p50_ms={statistics.median(waits):.2f} "
-          f"p99_ms={waits[int(len(waits) * 0.99)]:.2f}")
+    report(jobs, end - begin, used, await pool.fetch(WAITS))
 
 
 async def main():
@@ -77,7 +64,7 @@ async def main():
     async with asyncpg.create_pool(min_size=4, max_size=12) as pool:
         # Durable is how it installs its tables by itself.
         await Queries(AsyncpgPoolDriver(pool)).install()
-        await pool.execute(RESULTS)
+        await pool.execute(TABLE)
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=concurrency)) as http:
             manager = worker(pool, http)
             runs = asyncio.create_task(manager.run(batch_size=concurrency))

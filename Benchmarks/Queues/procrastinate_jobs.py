@@ -6,20 +6,15 @@ The PG* variables name an empty database. Prints rate=, cpu_us= (of this process
 (of jobs that come alone, from their submission until what they brought is stored).
 """
 import asyncio
-import resource
-import statistics
 import sys
 import time
 
 import aiohttp
 import procrastinate
+from fetched import BATCH, COUNT, END, TABLE, WAITS, cpu, report
 from psycopg_pool import AsyncConnectionPool
 
-BATCH = 100
 app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo="", max_size=12))
-RESULTS = """CREATE TABLE fetched (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, submitted float8, stored timestamptz DEFAULT clock_timestamp(),
-    status int, headers text, body bytea)"""
 
 
 class Work:
@@ -46,15 +41,10 @@ async def ask(query):
 
 async def stored(count):
     deadline = time.monotonic() + 240
-    while (await ask("SELECT count(*) FROM fetched"))[0][0] < count:
+    while (await ask(COUNT))[0][0] < count:
         if time.monotonic() > deadline:
             sys.exit("the jobs do not end")
         await asyncio.sleep(0.02)
-
-
-def cpu():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 async def measure(jobs, idle_jobs, url):
@@ -63,15 +53,12 @@ async def measure(jobs, idle_jobs, url):
         await fetch.batch_defer_async(*[{"url": url}] * BATCH)
     await stored(jobs)
     used = cpu() - used
-    end = (await ask("SELECT extract(epoch FROM max(stored))::float8 FROM fetched"))[0][0]
+    end = (await ask(END))[0][0]
     for _ in range(idle_jobs):
         await fetch.defer_async(url=url, submitted=time.time())
         await asyncio.sleep(0.05)
     await stored(jobs + idle_jobs)
-    waits = sorted(row[0] * 1000 for row in await ask(
-        "SELECT extract(epoch FROM stored)::float8 - submitted FROM fetched WHERE submitted IS NOT NULL"))
-    print(f"rate={jobs / (end - begin):.0f} cpu_us={used / jobs * 1e6:.0f} p50_ms={statistics.median(waits):.2f} "
-          f"p99_ms={waits[int(len(waits) * 0.99)]:.2f}")
+    report(jobs, end - begin, used, await ask(WAITS))
 
 
 async def main():
@@ -80,7 +67,7 @@ async def main():
     async with app.open_async(), Work.pool:
         await app.schema_manager.apply_schema_async()
         async with Work.pool.connection() as connection:
-            await connection.execute(RESULTS)
+            await connection.execute(TABLE)
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=concurrency)) as Work.http:
             worker = asyncio.create_task(app.run_worker_async(
                 queues=["fetches"], concurrency=concurrency, wait=True, install_signal_handlers=False))

@@ -29,20 +29,19 @@ extension Response {
 
     private func write(_ writer: inout JSONWriter, _ headerFields: HTTPFields, _ urls: URLForm) {
         writeHead(
-            &writer, url: urls.text(of: url), fromCache: source == .cache, cacheStatus: cacheStatus.description
-        ) { $0.headers(headerFields) }
+            &writer, url: urls.text(of: url), headerFields, fromCache: source == .cache,
+            cacheStatus: cacheStatus.description)
         writer.member("properties", self[.byProtocol])
     }
 
     /// Writes the members that every response has, those of a stored one with what was stored of it.
     func writeHead(
-        _ writer: inout JSONWriter, url: String, fromCache: Bool, cacheStatus: String,
-        headers: (inout JSONWriter) -> Void
+        _ writer: inout JSONWriter, url: String, _ headerFields: HTTPFields, fromCache: Bool, cacheStatus: String
     ) {
         writer.member("url", url)
         writer.member("status", status.code)
         writer.member("httpVersion", httpVersion)
-        writer.member("headers", array: headers)
+        writer.member("headers", array: { $0.headers(headerFields) })
         writer.member("mimeType", mimeType)
         writer.member("textEncodingName", textEncodingName)
         writer.member("expectedContentLength", expectedContentLength)

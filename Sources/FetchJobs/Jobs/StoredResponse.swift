@@ -50,15 +50,8 @@ package struct StoredResponse: Sendable, Hashable {
         return RawJSON(
             JSONWriter.object { writer in
                 head.response.writeHead(
-                    &writer, url: head.url, fromCache: head.isFromCache, cacheStatus: head.cacheStatus
-                ) { writer in
-                    for (name, value) in head.fields {
-                        writer.object { writer in
-                            writer.member("name", name)
-                            writer.member("value", value)
-                        }
-                    }
-                }
+                    &writer, url: head.url, head.response.headerFields, fromCache: head.isFromCache,
+                    cacheStatus: head.cacheStatus)
                 for member in head.rest { writer.member(member.name, member.value) }
             })
     }
@@ -80,7 +73,6 @@ package struct StoredResponse: Sendable, Hashable {
     /// What is in the array.
     private struct Head {
         let url: String
-        let fields: [(name: String, value: String)]
         let isFromCache: Bool
         let cacheStatus: String
         let rest: [JSONMember]
@@ -96,14 +88,13 @@ package struct StoredResponse: Sendable, Hashable {
                 let address = (try? URLRecord(url)) ?? (try? URLRecord("data:,"))
             else { return nil }
             let texts = parts[3].elements.compactMap(\.text)
-            fields = stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) }
             isFromCache = parts[5] == .bool(true)
             (self.url, self.cacheStatus) = (url, cacheStatus)
             rest = if parts.count > 7, case .object(let members) = parts[7] { members } else { [] }
             var headerFields = HTTPFields()
-            for field in fields {
-                guard let name = HTTPField.Name(field.name) else { continue }
-                headerFields.append(HTTPField(name: name, lenientValue: Array(field.value.utf8)))
+            for index in stride(from: 0, to: texts.count - 1, by: 2) {
+                guard let name = HTTPField.Name(texts[index]) else { continue }
+                headerFields.append(HTTPField(name: name, lenientValue: Array(texts[index + 1].utf8)))
             }
             response = Response(
                 url: address, status: .init(code: Int(status)), headerFields: headerFields, httpVersion: version,

@@ -96,7 +96,7 @@ struct JobExecution {
     /// Stores the outcome, however long the database is away: until then the job is not done.
     private nonisolated(nonsending) func store(_ outcome: JobOutcome) async {
         noteRefusal(outcome)
-        if outcome.signal != nil { await dispatcher.heed(outcome, of: job) }
+        if let signal = outcome.signal { await dispatcher.heed(signal, askedAt: outcome.startedAt, of: job) }
         let report = job.spec.callbacks.isEmpty ? nil : await dispatcher.runner.report(of: job, outcome)
         var tries = 0
         while !Task.isCancelled {

@@ -12,11 +12,11 @@ extension Dispatcher {
 
     /// Applies the signal of the origin's response to a job, so that no others spend attempts on being refused (R35).
     @inline(never)
-    nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
-        guard let signal = outcome.signal, let host = job.hostLimiter else { return }
+    nonisolated(nonsending) func heed(_ signal: Limiter.Signal, askedAt start: Timestamp, of job: ClaimedJob) async {
+        guard let host = job.hostLimiter else { return }
         let bounded = signal.bounded(by: configuration.longestOpenCircuit)
         do throws(StoreError) {
-            guard try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) else { return }
+            guard try await queue.heed(bounded, of: host, askedAt: start) else { return }
             metrics.count(bounded)
             intake.admit([host])
         } catch {
