@@ -206,10 +206,11 @@ COMMENT ON INDEX queue_waiting IS 'queue.claim: the next tenant that waits, and 
 CREATE TABLE results (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
-    state text NOT NULL,
     started_at timestamptz,
     finished_at timestamptz NOT NULL DEFAULT now(),
+    attempt integer,
     status smallint,
+    state text NOT NULL,
     response json,
     error_name text,
     error json,
@@ -220,12 +221,12 @@ CREATE TABLE results (
     body_digest bytea,
     file json,
     challenges json,
-    attempt integer,
     transfers json,
     decisions json,
     PRIMARY KEY (tenant_id, job_id),
-    CONSTRAINT results_a_body_is_measured CHECK (
-        (body IS NULL AND blob_id IS NULL) = (body_bytes IS NULL) AND (body_bytes IS NULL) = (body_digest IS NULL)
+    CONSTRAINT results_a_blob_is_measured CHECK (
+        (blob_id IS NULL OR body_bytes IS NOT NULL) AND (body_bytes IS NULL) = (body_digest IS NULL)
+        AND (body_bytes IS NULL OR blob_id IS NOT NULL OR body IS NOT NULL)
     ),
     CONSTRAINT results_an_attempt_has_started CHECK (attempt IS NULL OR started_at IS NOT NULL),
     CONSTRAINT results_failure_has_an_error
@@ -251,8 +252,9 @@ COMMENT ON COLUMN results.redirects IS 'Null: there was none';
 COMMENT ON COLUMN results.body IS 'A small body; null: it is in the blob store, or there is none';
 COMMENT ON COLUMN results.blob_id IS
     'A larger body, or the file of a download; null: the body is in this row, or there is none';
-COMMENT ON COLUMN results.body_bytes IS 'Null: there is no body';
-COMMENT ON COLUMN results.body_digest IS 'SHA-256; null: there is no body';
+COMMENT ON COLUMN results.body_bytes IS 'Null: there is no body, or it is short and tells its length itself';
+COMMENT ON COLUMN results.body_digest IS
+    'SHA-256; null: there is no body, or it is short: hashed when somebody asks, it costs less than what is stored';
 COMMENT ON COLUMN results.file IS 'blob, filename and more of a download; null: the job is none';
 COMMENT ON COLUMN results.challenges IS 'Who asked for credentials, and the answer; null: nobody did';
 COMMENT ON COLUMN results.attempt IS
@@ -441,9 +443,9 @@ BEGIN
     IF is_needed THEN RETURN false; END IF;
     EXECUTE format(
         'INSERT INTO kept_bodies (tenant_id, node_id, bytes)
-        SELECT tenant_id, ''00000000-0000-0000-0000-000000000000'', -sum(body_bytes)
+        SELECT tenant_id, ''00000000-0000-0000-0000-000000000000'', -sum(coalesce(body_bytes, octet_length(body)))
         FROM results_%s
-        WHERE body_bytes > 0 AND file IS NULL
+        WHERE (body_bytes > 0 OR octet_length(body) > 0) AND file IS NULL
         GROUP BY tenant_id
         ORDER BY tenant_id
         ON CONFLICT (tenant_id, node_id) DO UPDATE SET bytes = kept_bodies.bytes + excluded.bytes', target.name);

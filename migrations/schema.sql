@@ -925,9 +925,9 @@ BEGIN
     IF is_needed THEN RETURN false; END IF;
     EXECUTE format(
         'INSERT INTO kept_bodies (tenant_id, node_id, bytes)
-        SELECT tenant_id, ''00000000-0000-0000-0000-000000000000'', -sum(body_bytes)
+        SELECT tenant_id, ''00000000-0000-0000-0000-000000000000'', -sum(coalesce(body_bytes, octet_length(body)))
         FROM results_%s
-        WHERE body_bytes > 0 AND file IS NULL
+        WHERE (body_bytes > 0 OR octet_length(body) > 0) AND file IS NULL
         GROUP BY tenant_id
         ORDER BY tenant_id
         ON CONFLICT (tenant_id, node_id) DO UPDATE SET bytes = kept_bodies.bytes + excluded.bytes', target.name);
@@ -2005,10 +2005,11 @@ COMMENT ON COLUMN public.remembered_answers.expires_at IS 'It is given no more f
 CREATE TABLE public.results (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
-    state text NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempt integer,
     status smallint,
+    state text NOT NULL,
     response json,
     error_name text,
     error json,
@@ -2019,10 +2020,9 @@ CREATE TABLE public.results (
     body_digest bytea,
     file json,
     challenges json,
-    attempt integer,
     transfers json,
     decisions json,
-    CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
+    CONSTRAINT results_a_blob_is_measured CHECK ((((blob_id IS NULL) OR (body_bytes IS NOT NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)) AND ((body_bytes IS NULL) OR (blob_id IS NOT NULL) OR (body IS NOT NULL)))),
     CONSTRAINT results_an_attempt_has_started CHECK (((attempt IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),
@@ -2034,11 +2034,13 @@ ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
 
 COMMENT ON TABLE public.results IS 'What came of a final job, and its last attempt: most jobs have no other. Rows are written once';
 
-COMMENT ON COLUMN public.results.state IS 'succeeded, failed or cancelled';
-
 COMMENT ON COLUMN public.results.started_at IS 'Null: the job was cancelled before it ran';
 
+COMMENT ON COLUMN public.results.attempt IS 'The number of the attempt that the job ended with; null: it ended without one, waiting or with its node';
+
 COMMENT ON COLUMN public.results.status IS 'The status of the response; null: there was none';
+
+COMMENT ON COLUMN public.results.state IS 'succeeded, failed or cancelled';
 
 COMMENT ON COLUMN public.results.response IS 'URL, status, version, fields and more by their places in an array; an object: it had parts; null: there was none';
 
@@ -2052,15 +2054,13 @@ COMMENT ON COLUMN public.results.body IS 'A small body; null: it is in the blob 
 
 COMMENT ON COLUMN public.results.blob_id IS 'A larger body, or the file of a download; null: the body is in this row, or there is none';
 
-COMMENT ON COLUMN public.results.body_bytes IS 'Null: there is no body';
+COMMENT ON COLUMN public.results.body_bytes IS 'Null: there is no body, or it is short and tells its length itself';
 
-COMMENT ON COLUMN public.results.body_digest IS 'SHA-256; null: there is no body';
+COMMENT ON COLUMN public.results.body_digest IS 'SHA-256; null: there is no body, or it is short: hashed when somebody asks, it costs less than what is stored';
 
 COMMENT ON COLUMN public.results.file IS 'blob, filename and more of a download; null: the job is none';
 
 COMMENT ON COLUMN public.results.challenges IS 'Who asked for credentials, and the answer; null: nobody did';
-
-COMMENT ON COLUMN public.results.attempt IS 'The number of the attempt that the job ended with; null: it ended without one, waiting or with its node';
 
 COMMENT ON COLUMN public.results.transfers IS 'Of that attempt, as in attempts';
 
@@ -2069,10 +2069,11 @@ COMMENT ON COLUMN public.results.decisions IS 'Of that attempt, as in attempts';
 CREATE TABLE public.results_default (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
-    state text NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempt integer,
     status smallint,
+    state text NOT NULL,
     response json,
     error_name text,
     error json,
@@ -2083,10 +2084,9 @@ CREATE TABLE public.results_default (
     body_digest bytea,
     file json,
     challenges json,
-    attempt integer,
     transfers json,
     decisions json,
-    CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
+    CONSTRAINT results_a_blob_is_measured CHECK ((((blob_id IS NULL) OR (body_bytes IS NOT NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)) AND ((body_bytes IS NULL) OR (blob_id IS NOT NULL) OR (body IS NOT NULL)))),
     CONSTRAINT results_an_attempt_has_started CHECK (((attempt IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),

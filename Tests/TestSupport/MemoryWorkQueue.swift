@@ -226,7 +226,7 @@ package final class MemoryWorkQueue: WorkQueue {
         Job.Attempt(
             number: Int(job.claim), startedAt: outcome.startedAt, finishedAt: outcome.finishedAt, state: outcome.state,
             errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next,
-            metrics: outcome.transfers?.named, decisions: outcome.decisions)
+            metrics: outcome.transfers?.named(since: outcome.startedAt), decisions: outcome.decisions)
     }
 
     private static func putBack(_ id: Job.ID, in state: inout MemoryJobStore.State) {

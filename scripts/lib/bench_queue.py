@@ -89,10 +89,10 @@ def generate(database, url, waiting, finished, tenants=1):
     while finished > 0:
         count = min(finished, 500_000)
         database.psql("fetchd", "-c", make % ("now() - interval '30 days' + n * interval '10 ms'", count) + """
-            INSERT INTO results (tenant_id, job_id, state, started_at, finished_at, status, response, body, body_bytes,
-                body_digest, attempt, transfers)
+            INSERT INTO results (tenant_id, job_id, state, started_at, finished_at, status, response, body, attempt,
+                transfers)
             SELECT tenant_id, id, 'succeeded', now() - interval '29 days', now() - interval '29 days', 200,
-                '{"status":200,"mimeType":"text/plain"}', repeat('x', 64)::bytea, 64, repeat('d', 32)::bytea, 1, '[]'
+                '{"status":200,"mimeType":"text/plain"}', repeat('x', 64)::bytea, 1, '[]'
             FROM made;
             DROP TABLE made""")
         finished -= count

@@ -38,8 +38,14 @@ public struct CacheStatus: Sendable, Hashable {
 
 extension CacheStatus: CustomStringConvertible {
     /// The value of a `Cache-Status` field, such as `FetchEngine;hit;ttl=30`.
-    public var description: String {
-        var text = "FetchEngine"
+    public var description: String { Self.cacheName + parameters }
+
+    /// The name of the cache in the field.
+    package static let cacheName = "FetchEngine"
+
+    /// What the value says behind the name of the cache.
+    package var parameters: String {
+        var text = ""
         if let forward { text += ";fwd=\(forward.rawValue)" } else { text += ";hit" }
         if let forwardStatus { text += ";fwd-status=\(forwardStatus)" }
         if let timeToLive { text += ";ttl=\(timeToLive)" }

@@ -3,23 +3,19 @@
 extension Job {
     /// The job as it is stored with the outcome of its only attempt; nil when that cannot be told without a look into
     /// the store.
-    ///
-    /// - Parameter body: The body of the outcome.
-    package init?(_ claimed: ClaimedJob, ending outcome: JobOutcome, body: BodySummary?) {
+    package init?(_ claimed: ClaimedJob, ending outcome: JobOutcome) {
         guard let storedAt = claimed.storedAt else { return nil }
         self.init(
             id: claimed.id, tenant: claimed.tenant, state: outcome.state, spec: RawJSON(claimed.spec.json),
             createdAt: storedAt)
         startedAt = outcome.startedAt
-        end(outcome, body: body, attempt: Int(claimed.claim))
+        end(outcome, attempt: Int(claimed.claim))
     }
 
     /// Brings the job to its final state.
     ///
-    /// - Parameters:
-    ///   - body: The body of the outcome.
-    ///   - number: The number of the attempt that has ended it.
-    package mutating func end(_ outcome: JobOutcome, body: BodySummary?, attempt number: Int) {
+    /// - Parameter number: The number of the attempt that has ended it.
+    package mutating func end(_ outcome: JobOutcome, attempt number: Int) {
         state = outcome.state
         isCancelling = false
         finishedAt = outcome.finishedAt
@@ -28,7 +24,7 @@ extension Job {
         error = outcome.error
         redirects = outcome.redirects
         challenges = outcome.challenges
-        self.body = body
+        body = outcome.body.map(BodySummary.init)
         file = outcome.file
         attempts.append(Attempt(outcome, number: number))
     }
@@ -54,7 +50,7 @@ extension Job.Attempt {
             errorName: outcome.errorName,
             status: outcome.status,
             nextAttemptAt: next,
-            metrics: outcome.transfers?.named,
+            metrics: outcome.transfers?.named(since: outcome.startedAt),
             decisions: outcome.decisions
         )
     }

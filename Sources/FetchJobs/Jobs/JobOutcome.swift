@@ -42,6 +42,18 @@ package struct JobOutcome: Sendable {
     package enum Body: Sendable {
         case inline([UInt8])
         case blob(MeasuredBlob)
+
+        package var bytes: Int64 {
+            switch self {
+            case .inline(let bytes): Int64(bytes.count)
+            case .blob(let content): content.bytes
+            }
+        }
+
+        /// Whether it is stored without its digest, which costs less to make, when somebody asks, than to keep.
+        ///
+        /// A row with a longer body is parted, and does not get shorter.
+        package var isShort: Bool { if case .inline(let bytes) = self { bytes.count <= 4096 } else { false } }
     }
 
     package init(state: JobState, startedAt: Timestamp, finishedAt: Timestamp) {

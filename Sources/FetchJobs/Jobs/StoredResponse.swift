@@ -4,7 +4,7 @@ package import HTTPTypes
 /// The head of the final response of a job as it is stored.
 ///
 /// Mostly an array: the URL, the status, the version, the names and values of the fields in turn, the length, whether it
-/// came from the cache, what the cache says of it, and an object of what few have. What follows from these is not stored,
+/// came from the cache, what the cache says of it behind its name, and an object of what few have. What follows from these is not stored,
 /// since each job has a response. Of a response with parts it is the object that clients see.
 package struct StoredResponse: Sendable, Hashable {
     package let json: RawJSON
@@ -33,7 +33,7 @@ package struct StoredResponse: Sendable, Hashable {
             }
             if let length = response.expectedContentLength { writer.value(length) } else { writer.null() }
             writer.value(response.source == .cache)
-            writer.value(response.cacheStatus.description)
+            writer.value(response.cacheStatus.parameters)
             let properties = response[.byProtocol]
             guard properties != nil || !trailers.isEmpty || !verdicts.isEmpty else { return }
             writer.object { writer in
@@ -83,13 +83,13 @@ package struct StoredResponse: Sendable, Hashable {
         init?(_ json: RawJSON) {
             guard case .array(let parts)? = try? JSONParser.parse(json.bytes), parts.count >= 7,
                 let url = parts[0].text,
-                let status = parts[1].integer, let version = parts[2].text, let cacheStatus = parts[6].text,
+                let status = parts[1].integer, let version = parts[2].text, let parameters = parts[6].text,
                 // Its path counts, for a name; one that cannot be read has none.
                 let address = (try? URLRecord(url)) ?? (try? URLRecord("data:,"))
             else { return nil }
             let texts = parts[3].elements.compactMap(\.text)
             isFromCache = parts[5] == .bool(true)
-            (self.url, self.cacheStatus) = (url, cacheStatus)
+            (self.url, cacheStatus) = (url, CacheStatus.cacheName + parameters)
             rest = if parts.count > 7, case .object(let members) = parts[7] { members } else { [] }
             var headerFields = HTTPFields()
             for index in stride(from: 0, to: texts.count - 1, by: 2) {

@@ -9,12 +9,14 @@ package struct StoredTransfers: Sendable, Hashable {
     ///
     /// Those that are often missing are the last; what is missing behind the last value is not written.
     private static let names = [
-        "url", "status", "networkProtocolName", "remoteAddress", "remotePort", "isReusedConnection", "fetchStart",
+        "url", "status", "networkProtocolName", "remoteAddress", "remotePort", "isReusedConnection", fetchStart,
         "request", "response", "duration", "countOfRequestHeaderBytesSent", "countOfRequestBodyBytesSent",
         "countOfResponseHeaderBytesReceived", "countOfResponseBodyBytesReceived", "domainLookup", "connect",
         "secureConnection", "tlsProtocolVersion", "tlsCipherSuite", "connectionWasLost", "requestHeaders",
         "responseHeaders", "certificates", "cookies",
     ]
+    /// A time, which is stored as the seconds since the attempt began.
+    private static let fetchStart = "fetchStart"
     /// The most bytes of recorded fields that a load has; those of transfers after it are left out.
     private static let maximumFieldBytes = 64 * 1024
 
@@ -23,25 +25,31 @@ package struct StoredTransfers: Sendable, Hashable {
     package init(json: RawJSON) { self.json = json }
 
     /// - Parameters:
-    ///   - taskStart: When the task began, from which the times of transactions count.
+    ///   - earlier: How long before the attempt the task began, from which the times of transactions count.
     ///   - urls: The form in which URLs in header fields are shown.
-    package init(_ metrics: TaskMetrics, taskStart: Timestamp, _ urls: URLForm = .whole) {
+    package init(_ metrics: TaskMetrics, earlier: Duration = .zero, _ urls: URLForm = .whole) {
         var room = Self.maximumFieldBytes
         json = RawJSON.array { writer in
             for transaction in metrics.transactions {
-                writer.array { transaction.write(&$0, taskStart: taskStart, urls, room: &room) }
+                writer.array { transaction.write(&$0, earlier: earlier, urls, room: &room) }
             }
         }
     }
 
     /// The transfers as clients see them: an array of objects.
-    package var named: RawJSON {
+    ///
+    /// - Parameter start: When the attempt began.
+    package func named(since start: Timestamp) -> RawJSON {
         let transfers = (try? JSONParser.parse(json.bytes))?.elements ?? []
         return RawJSON.array { writer in
             for transfer in transfers {
                 writer.object { writer in
                     for (name, value) in zip(Self.names, transfer.elements) where value != .null {
-                        writer.member(name, value)
+                        if name == Self.fetchStart, let seconds = value.double {
+                            writer.member(name, start.advanced(by: .seconds(seconds)).description)
+                        } else {
+                            writer.member(name, value)
+                        }
                     }
                 }
             }
@@ -50,10 +58,8 @@ package struct StoredTransfers: Sendable, Hashable {
 }
 
 extension TransactionMetrics {
-    /// Writes the values in the order of their names; `fetchStart` counts from the start of the task.
-    fileprivate func write(
-        _ writer: inout JSONWriter, taskStart: Timestamp, _ urls: URLForm, room: inout Int
-    ) {
+    /// Writes the values in the order of their names.
+    fileprivate func write(_ writer: inout JSONWriter, earlier: Duration, _ urls: URLForm, room: inout Int) {
         var missing = 0
         func write<Value>(_ value: Value?, _ write: (inout JSONWriter, Value) -> Void) {
             guard let value else { return missing += 1 }
@@ -69,7 +75,7 @@ extension TransactionMetrics {
         write(remoteAddress) { $0.value($1) }
         write(remotePort) { $0.value($1) }
         write(isReusedConnection) { $0.value($1) }
-        write(taskStart.advanced(by: fetchStart).description) { $0.value($1) }
+        write(fetchStart - earlier) { $0.value($1) }
         write(phase(requestStart, requestEnd)) { $0.value($1) }
         write(phase(responseStart, responseEnd)) { $0.value($1) }
         write(responseEnd) { $0.value($1) }

@@ -104,7 +104,7 @@ extension PostgresJobStore {
         }
         if let range = filter.bodyBytes?.range {
             conditions =
-                "\(conditions) AND coalesce(r.body_bytes BETWEEN \(range.lowerBound) AND \(range.upperBound), false)"
+                "\(conditions) AND coalesce(\(Query.bodyBytes("r")) BETWEEN \(range.lowerBound) AND \(range.upperBound), false)"
         }
         return conditions
     }

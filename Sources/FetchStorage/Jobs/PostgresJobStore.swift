@@ -187,9 +187,9 @@ package struct PostgresJobStore: JobStore {
             let rows = try await client.ofJobs(of: tenant).query(
                 """
                 -- jobs.body
-                SELECT body, blob_id, body_bytes, body_digest, response, file ->> 'filename'
-                FROM results
-                WHERE tenant_id = \(tenant) AND job_id = \(id) AND body_bytes IS NOT NULL
+                SELECT body, blob_id, \(Query.bodyBytes("r")), \(Query.bodyDigest("r")), response, file ->> 'filename'
+                FROM results r
+                WHERE tenant_id = \(tenant) AND job_id = \(id) AND (body IS NOT NULL OR blob_id IS NOT NULL)
                 """
             )
             return try rows.first.map { try StoredBody(row: $0) }
@@ -207,7 +207,7 @@ extension Query {
         """
         j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
             CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response,
-            r.error, r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
+            r.error, r.redirects, \(bodyBytes("r")), \(bodyDigest("r")), r.file, r.challenges,
             a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.transfers, a.decisions,
             q.question_id, r.attempt, r.error_name, r.status, r.transfers, r.decisions
         """
@@ -272,14 +272,15 @@ extension Job.Attempt {
     /// The attempt that the job ended with, from its result; nil when it ended without one, or has not ended.
     fileprivate init?(lastOf row: Row) throws {
         guard let number = try row.decode(Int32?.self, at: 25) else { return nil }
+        let start = try row.decode(Timestamp.self, at: 6)
         self.init(
             number: Int(number),
-            startedAt: try row.decode(at: 6),
+            startedAt: start,
             finishedAt: try row.decode(at: 7),
             state: try row.decode(at: 2),
             errorName: try row.decode(at: 26),
             status: try row.decode(Int16?.self, at: 27).map { Int($0) },
-            metrics: try row.decode(RawJSON?.self, at: 28).map { StoredTransfers(json: $0).named },
+            metrics: try row.decode(RawJSON?.self, at: 28).map { StoredTransfers(json: $0).named(since: start) },
             decisions: try row.decode(at: 29)
         )
     }
@@ -287,15 +288,16 @@ extension Job.Attempt {
     /// An earlier one; nil when the job has none.
     fileprivate init?(row: Row) throws {
         guard let number = try row.decode(Int32?.self, at: 15) else { return nil }
+        let start = try row.decode(Timestamp.self, at: 16)
         self.init(
             number: Int(number),
-            startedAt: try row.decode(at: 16),
+            startedAt: start,
             finishedAt: try row.decode(at: 17),
             state: try row.decode(at: 18),
             errorName: try row.decode(at: 19),
             status: try row.decode(Int16?.self, at: 20).map { Int($0) },
             nextAttemptAt: try row.decode(at: 21),
-            metrics: try row.decode(RawJSON?.self, at: 22).map { StoredTransfers(json: $0).named },
+            metrics: try row.decode(RawJSON?.self, at: 22).map { StoredTransfers(json: $0).named(since: start) },
             decisions: try row.decode(at: 23)
         )
     }

@@ -35,8 +35,8 @@ extension PostgresWorkQueue {
                     \(settlements.column { $0.outcome.decisions }),
                     \(settlements.column { $0.outcome.body?.inline }),
                     \(settlements.column { $0.outcome.body?.blob }),
-                    \(settlements.column { $0.body?.bytes }),
-                    \(settlements.column { $0.body?.digest.bytes }),
+                    \(settlements.column { $0.measured?.bytes }),
+                    \(settlements.column { $0.measured?.digest.bytes }),
                     \(settlements.column { $0.job.mayHaveEvents ? WebhookDelivery.ID() : nil }),
                     \(settlements.column { $0.job.spec.webhook?.events?.contains(.jobFinished) })
                 ) AS input (
@@ -56,7 +56,7 @@ extension PostgresWorkQueue {
                 SELECT tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
                     challenges, file, body, blob_id, body_bytes, body_digest, claim, transfers, decisions
                 FROM settled
-            ), \(Query.countingSettled(at: node, kept: Query.keptBytes("settled")))\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
+            ), \(Query.countingSettled(at: node, bytes: Query.bodyBytes("settled"), kept: Query.keptBytes("settled")))\(Query.enqueuing(settlements.flatMap(\.callbacks), of: "settled", isSharded: false))
             SELECT job_id, claim, is_changed FROM settled
             """
         )
@@ -80,8 +80,8 @@ extension PostgresWorkQueue {
                         \(settlements.column { $0.job.id }),
                         \(settlements.column { $0.job.claim }),
                         \(settlements.column { $0.outcome.state.rawValue }),
-                        \(settlements.column { $0.body?.bytes }),
-                        \(settlements.column { $0.outcome.file == nil ? $0.body?.bytes : nil }),
+                        \(settlements.column { $0.outcome.body?.bytes }),
+                        \(settlements.column { $0.outcome.file == nil ? $0.outcome.body?.bytes : nil }),
                         \(settlements.column { $0.job.mayHaveEvents ? WebhookDelivery.ID() : nil }),
                         \(settlements.column { $0.job.spec.webhook?.events?.contains(.jobFinished) })
                     ) AS input (tenant_id, job_id, claim, state, body_bytes, kept_bytes, delivery_id, tells_end)
@@ -90,7 +90,7 @@ extension PostgresWorkQueue {
                     FROM input
                     \(Query.held(at: node))
                 ), \(Query.leavingQueue),
-                \(Query.countingSettled(at: node, kept: "kept_bytes"))\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
+                \(Query.countingSettled(at: node, bytes: "body_bytes", kept: "kept_bytes"))\(Query.enqueuing(callbacks, of: "settled", isSharded: true))
                 SELECT job_id, claim, is_changed FROM settled
                 """
             )
@@ -128,8 +128,8 @@ extension PostgresWorkQueue {
             \(settlements.column { $0.outcome.file }),
             \(settlements.column { $0.outcome.body?.inline }),
             \(settlements.column { $0.outcome.body?.blob }),
-            \(settlements.column { $0.body?.bytes }),
-            \(settlements.column { $0.body?.digest.bytes }),
+            \(settlements.column { $0.measured?.bytes }),
+            \(settlements.column { $0.measured?.digest.bytes }),
             \(settlements.column { $0.job.claim }),
             \(settlements.column { $0.outcome.transfers?.json }),
             \(settlements.column { $0.outcome.decisions })
@@ -158,10 +158,12 @@ extension Query {
 
     /// Counts the jobs of the part `settled`, stops their flows where they have failed, and tells of their ends.
     ///
-    /// - Parameter kept: The bytes that stay of each.
-    fileprivate static func countingSettled(at node: Node.ID, kept: Query) -> Query {
+    /// - Parameters:
+    ///   - bytes: The bytes of the body of each.
+    ///   - kept: Those that stay with the job.
+    fileprivate static func countingSettled(at node: Node.ID, bytes: Query, kept: Query) -> Query {
         """
-        \(counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
+        \(counting("settled", at: node, bytes: "coalesce(sum(\(bytes)), 0)")),
         \(keeping("settled", at: node, bytes: kept)),
         \(blocking("settled")), delivery AS (
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)

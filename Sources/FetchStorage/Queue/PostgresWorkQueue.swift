@@ -32,14 +32,15 @@ package final class PostgresWorkQueue: WorkQueue {
     final class Settlement: Sendable {
         let job: ClaimedJob
         let outcome: JobOutcome
-        let body: Job.BodySummary?
+        /// Of a body that is stored with its size and its digest.
+        let measured: Job.BodySummary?
         let callbacks: [Callback]
 
         init(_ job: ClaimedJob, _ outcome: JobOutcome, _ callbacks: [Callback]) {
             self.job = job
             self.outcome = outcome
             self.callbacks = callbacks
-            body = outcome.body.map(Job.BodySummary.init)
+            measured = outcome.body.flatMap { $0.isShort ? nil : Job.BodySummary($0) }
         }
     }
 
@@ -92,7 +93,7 @@ package final class PostgresWorkQueue: WorkQueue {
             let settled = try await Self.settle(settlements, client: genericPlan, node: node)
             waiters.finish(settled.keys.map(\.id)) { id in
                 let last = settlements.first { $0.job.id == id && settled[$0.job.key] == false }
-                return last.flatMap { Job($0.job, ending: $0.outcome, body: $0.body) }
+                return last.flatMap { Job($0.job, ending: $0.outcome) }
             }
             return settlements.map { settled[$0.job.key] != nil }
         }

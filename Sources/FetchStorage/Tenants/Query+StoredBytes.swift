@@ -26,7 +26,19 @@ extension Query {
     }
 
     /// How many bytes of a result are kept with its job; null where there are none, or a file that is a blob.
-    static func keptBytes(_ result: Query) -> Query { "CASE WHEN \(result).file IS NULL THEN \(result).body_bytes END" }
+    static func keptBytes(_ result: Query) -> Query {
+        "CASE WHEN \(result).file IS NULL THEN \(bodyBytes(result)) END"
+    }
+
+    /// The size of the body of a result; null when it has none.
+    static func bodyBytes(_ result: Query) -> Query {
+        "coalesce(\(result).body_bytes, octet_length(\(result).body))"
+    }
+
+    /// The SHA-256 of the body of a result; null when it has none.
+    static func bodyDigest(_ result: Query) -> Query {
+        "coalesce(\(result).body_digest, sha256(\(result).body))"
+    }
 
     /// How many bytes a tenant has stored, in blobs and in bodies that are kept with jobs.
     static func storedBytes(of tenant: Query) -> Query {

@@ -53,7 +53,7 @@ extension JobOutcome {
         let taskStart = start.advanced(by: .zero - task.earlier)
         observation = LoadObservation(of: task, metrics, startedAt: taskStart)
         traffic = metrics.transactions.reduce(Traffic()) { $0 + Traffic(of: $1) }
-        transfers = StoredTransfers(metrics, taskStart: taskStart, urls)
+        transfers = StoredTransfers(metrics, earlier: task.earlier, urls)
         let steps = task.steps
         guard !steps.isEmpty else { return }
         self.redirects = Self.array(task.redirects) { $0.write(&$1, urls) }

@@ -94,7 +94,7 @@ struct EphemeralSession {
     mutating func finish(_ id: Job.ID, _ outcome: JobOutcome) {
         guard var entry = jobs[id], !entry.job.state.isFinal else { return }
         running -= 1
-        entry.job.end(outcome, body: outcome.body.map(Job.BodySummary.init), attempt: entry.job.attempts.count + 1)
+        entry.job.end(outcome, attempt: entry.job.attempts.count + 1)
         if case .inline(let body) = outcome.body {
             entry.body = body
             bytes += body.count

@@ -26,7 +26,7 @@ struct GetReport {
             )
             writer.member("body", object: writeBody)
             writer.member("duration", metrics.taskInterval.seconds)
-            writer.member("metrics", StoredTransfers(metrics, taskStart: startedAt).named)
+            writer.member("metrics", StoredTransfers(metrics).named(since: startedAt))
         }
     }
 

@@ -66,10 +66,11 @@ import Testing
     }
 
     @Test func `a transfer is shown with the names of what there is of it`() {
-        let transfers = #"[["http://a.example/",204,"h2",null,null,true,"2026-01-01T00:00:00Z",[0.0,0.5]],[]]"#
+        let transfers = #"[["http://a.example/",204,"h2",null,null,true,1.25,[0.0,0.5]],[]]"#
         let stored = StoredTransfers(json: RawJSON(Array(transfers.utf8)))
         #expect(
-            stored.named.text == #"[{"url":"http://a.example/","status":204,"networkProtocolName":"h2","#
-                + #""isReusedConnection":true,"fetchStart":"2026-01-01T00:00:00Z","request":[0.0,0.5]},{}]"#)
+            stored.named(since: Timestamp(microseconds: 1_767_225_600_000_000)).text
+                == #"[{"url":"http://a.example/","status":204,"networkProtocolName":"h2","#
+                + #""isReusedConnection":true,"fetchStart":"2026-01-01T00:00:01.250Z","request":[0.0,0.5]},{}]"#)
     }
 }

@@ -152,7 +152,7 @@ import Testing
             for days in [50, 42, 0] { _ = try await end(inline(days + 1), storedBefore: days, fixture) }
             #expect(try await storedBytes(fixture) == 51 + 43 + 1)
             try await fixture.database.client.query(
-                "UPDATE results SET finished_at = now() - interval '31 days' WHERE body_bytes > 1")
+                "UPDATE results SET finished_at = now() - interval '31 days' WHERE octet_length(body) > 1")
             try await fixture.queue().maintainPartitions(for: retention)
             #expect(try await storedBytes(fixture) == 51 + 1)
             #expect(try await fixture.queue().removeFinal(after: retention) == 1)

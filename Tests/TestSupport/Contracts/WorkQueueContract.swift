@@ -53,6 +53,23 @@ package enum WorkQueueContract {
                 + compare("attempts", job?.attempts.map(\.number), [1])
                 + compare("body", try await subject.store.body(of: id, tenant: subject.tenant)?.bytes, 5)
         },
+        Clause("a body has its size and its digest, however long it is") { subject in
+            var faults: [String] = []
+            for count in [0, 1, 4096, 4097, 65_536] {
+                let body = [UInt8](repeating: 7, count: count)
+                let id = try await subject.enqueue("")[0]
+                let claimed = try await subject.claim()[0]
+                _ = try await subject.queues[0].settle(claimed, .make(body: .inline(body)))
+                let (job, stored) = (
+                    try await subject.job(id), try await subject.store.body(of: id, tenant: subject.tenant)
+                )
+                let digest = SHA256Digest(of: body)
+                faults += compare("job's bytes", job?.body?.bytes, Int64(count))
+                faults += compare("job's digest", job?.body?.digest, digest)
+                faults += compare("bytes", stored?.bytes, Int64(count)) + compare("digest", stored?.digest, digest)
+            }
+            return faults
+        },
         Clause("a job that another attempt follows waits for its time, and counts its tries") { subject in
             let id = try await subject.enqueue("")[0]
             let first = try await subject.claim()[0]
