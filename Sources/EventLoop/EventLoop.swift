@@ -50,6 +50,13 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         var timers = Heap<TimerEntry>()
         var ticket: UInt64 = 0
         var clock = TurnClock()
+        /// Wait until the loop has caught up.
+        var followers: [Follower] = []
+    }
+
+    private struct Follower {
+        let deadline: MonotonicTime
+        let continuation: CheckedContinuation<Void, Never>
     }
 
     /// The name its thread shows in `top -H` and in a debugger.
@@ -211,6 +218,30 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
+    // MARK: Load
+
+    /// Waits until the loop has caught up: no job waits, and no more descriptors are ready than it looks at in one turn.
+    ///
+    /// Who makes work for the loop, and can leave it undone as well, waits for this.
+    ///
+    /// - Parameter longest: The longest wait, for a loop that others keep busy.
+    package final func catchUp(atMost longest: Duration) async {
+        await withCheckedContinuation { continuation in
+            let follower = Follower(deadline: .now.advanced(by: longest), continuation: continuation)
+            perform { [self] in turn.followers.append(follower) }
+        }
+    }
+
+    private func releaseFollowers(hasCaughtUp: Bool) {
+        guard !turn.followers.isEmpty else { return }
+        let now = MonotonicTime.now
+        turn.followers.removeAll { follower in
+            let isOver = hasCaughtUp || follower.deadline <= now
+            if isOver { follower.continuation.resume() }
+            return isOver
+        }
+    }
+
     // MARK: The thread
 
     private func run() {
@@ -231,7 +262,9 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
                 runOwnJobs()
             }
             fireTimers()
+            releaseFollowers(hasCaughtUp: count < capacity && turn.jobs.isEmpty)
         }
+        releaseFollowers(hasCaughtUp: true)
     }
 
     /// Runs the gathered work; jobs that it enqueues run after the next look at epoll, so that neither starves.
@@ -272,7 +305,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     ///
     /// Marks the loop asleep when it may wait at all.
     private func timeout() -> Int32 {
-        guard turn.jobs.isEmpty else { return 0 }
+        guard turn.jobs.isEmpty, turn.followers.isEmpty else { return 0 }
         let mayWait = inbox.withLock { inbox in
             inbox.isAsleep = inbox.isEmpty && !inbox.isStopping
             return inbox.isAsleep

@@ -71,6 +71,21 @@ private actor Resident {
     }
 }
 
+/// A task that gives a loop something to do in each of its turns.
+private final class Load: Sendable {
+    let goesOn = Atomic(true)
+    let hasBegun = Atomic(false)
+
+    func run(on loop: TaskLoop) async {
+        await withTaskExecutorPreference(loop) {
+            while goesOn.load(ordering: .relaxed) {
+                hasBegun.store(true, ordering: .relaxed)
+                await Task.yield()
+            }
+        }
+    }
+}
+
 private final class Reader: DescriptorHandler {
     let loop: EventLoop
     var continuation: CheckedContinuation<[UInt8], Never>?
@@ -150,6 +165,21 @@ private final class Reader: DescriptorHandler {
         let loop = EventLoop(name: "test")
         defer { loop.stop() }
         #expect(await Resident(loop).timersFiredInOrder() == [1, 2])
+    }
+
+    @Test func `who waits for the loop to catch up goes on when it has, or when the wait has been long enough`() async {
+        let loop = TaskLoop(name: "test")
+        defer { loop.stop() }
+        let load = Load()
+        async let turns: Void = load.run(on: loop)
+        while !load.hasBegun.load(ordering: .relaxed) { await Task.yield() }
+        let start = MonotonicTime.now
+        await loop.catchUp(atMost: .milliseconds(20))
+        #expect(MonotonicTime.now.nanoseconds(since: start) >= 20_000_000)
+        async let wait: Void = loop.catchUp(atMost: .seconds(3600))
+        load.goesOn.store(false, ordering: .relaxed)
+        await turns
+        await wait
     }
 
     @Test func `a watched descriptor tells its handler`() async {

@@ -57,6 +57,10 @@ public actor TransferLoop {
         await withTaskExecutorPreference(eventLoop) { await operation(self) }
     }
 
+    /// Waits until the loop has caught up with its loads, or for this long at most: who can leave loads undone begins more
+    /// of them then.
+    package nonisolated func catchUp(atMost longest: Duration) async { await eventLoop.catchUp(atMost: longest) }
+
     func partition(for key: Partition.Key) -> Partition {
         if let recent, recent.key == key { return recent }
         let partition =

@@ -193,7 +193,11 @@ package final class Dispatcher: Service {
     private func keepClaiming() async {
         for await _ in intake.claims.values {
             while let offer = slots.reserveForClaim(maximum: 200), !Task.isCancelled {
+                // What a busy loop cannot run yet is better left in the queue than here, where each job has its memory and
+                // opens a connection. While it runs the jobs of one claim, the next one is under way.
+                async let progress: Void = runner.loop.catchUp(atMost: .milliseconds(100))
                 await claim(offer)
+                await progress
                 // A claim of one costs about as much as a claim of twenty, so while jobs leave one by one some gather.
                 if slots.areScarce { try? await clock.sleep(for: .milliseconds(10)) }
             }
