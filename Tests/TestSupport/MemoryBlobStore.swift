@@ -25,12 +25,12 @@ package final class MemoryBlobStore: BlobStore {
         blobs.withLock { _ = $0.removeValue(forKey: id) }
     }
 
-    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
+    package func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
         guard let content = FileManager.default.contents(atPath: path) else { throw Self.gone }
         try? FileManager.default.removeItem(atPath: path)
         let (id, bytes) = (Blob.ID(in: volume), Array(content))
         blobs.withLock { $0[id] = bytes }
-        return MeasuredBlob(id: id, bytes: Int64(bytes.count), digest: SHA256Digest(of: bytes))
+        return MeasuredBlob(id: id, bytes: Int64(bytes.count), digest: digest ?? SHA256Digest(of: bytes))
     }
 
     package func file(of id: Blob.ID, bytes count: Int64) async throws(StoreError) -> BlobFile {

@@ -16,7 +16,7 @@ extension DownloadTask {
             let plan = try await plan(&beginning, on: loop)
             let new = DownloadWriter(plan, decoder: beginning.decoder, number: identifier)
             writer = new
-            try await begin(plan, beginning, with: new)
+            try await begin(plan, beginning, with: new, on: loop)
             try await writeBody(plan, with: new, on: loop)
             let file = try await new.finish()
             try load.checkCancellation()
@@ -40,7 +40,7 @@ extension DownloadTask {
         var plan = DownloadPlan(
             response: response, filename: response.safeFilename, destination: options.destination,
             expectedCount: isContentDecoded ? nil : response.expectedContentLength,
-            expectedDigest: options.expectedDigest ?? statedDigest(of: received),
+            expectedDigest: options.expectedDigest ?? statedDigest(of: received), hashesFile: options.hashesFile,
             temporaryDirectory: options.temporaryDirectory,
             decodingLimits: configuration.decodingLimits, resumability: .notResumable(.decoding))
         noteResumption(in: &plan)
@@ -155,7 +155,8 @@ extension DownloadTask {
     // MARK: The file
 
     private func begin(
-        _ plan: DownloadPlan, _ beginning: DownloadBeginning, with writer: DownloadWriter
+        _ plan: DownloadPlan, _ beginning: DownloadBeginning, with writer: DownloadWriter,
+        on loop: isolated TransferLoop
     ) async throws(LoadError) {
         let path = try await writer.open()
         let (partialPath, resumable) = await (writer.partialPath, writer.resumeData(of: wholeRequest))
@@ -173,9 +174,9 @@ extension DownloadTask {
         if plan.decoder != nil {
             let source = Array(beginning.bytes.dropLast(beginning.undecoded.count))
             _ = try await writer.append(decoded: beginning.decoded, of: source)
-            try await write(beginning.undecoded, plan, with: writer)
+            try await write(beginning.undecoded, plan, with: writer, on: loop)
         } else {
-            try await write(beginning.bytes, plan, with: writer)
+            try await write(beginning.bytes, plan, with: writer, on: loop)
         }
     }
 
@@ -193,11 +194,12 @@ extension DownloadTask {
             while try await load.nextChunk(on: loop) != nil {}
             return
         }
-        while let chunk = try await load.nextChunk(on: loop) { try await write(chunk, plan, with: writer) }
+        while let chunk = try await load.nextChunk(on: loop) { try await write(chunk, plan, with: writer, on: loop) }
     }
 
+    /// On the loop, which turns to the next bytes only when the writer has these: both work at the same time.
     private func write(
-        _ bytes: [UInt8], _ plan: DownloadPlan, with writer: DownloadWriter
+        _ bytes: [UInt8], _ plan: DownloadPlan, with writer: DownloadWriter, on loop: isolated TransferLoop
     ) async throws(LoadError) {
         guard !bytes.isEmpty else { return }
         let total = try await writer.append(bytes)

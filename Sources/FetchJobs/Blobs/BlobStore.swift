@@ -23,7 +23,9 @@ package protocol BlobStore: Sendable {
     func delete(_ id: Blob.ID) async throws(StoreError)
 
     /// Makes a blob of a file on this machine, durably; the file is the store's then.
-    func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob
+    ///
+    /// - Parameter digest: The digest of its bytes; nil when it is not known.
+    func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob
 
     /// The bytes of a blob as a file on this machine, for readers that need one.
     ///
@@ -50,6 +52,10 @@ package struct BlobFile: Sendable {
 }
 
 extension BlobStore {
+    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
+        try await adopt(fileAt: path, nil)
+    }
+
     package func url(of id: Blob.ID, answering fields: HTTPFields) async throws(StoreError) -> String? { nil }
 }
 

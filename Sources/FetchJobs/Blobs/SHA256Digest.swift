@@ -12,6 +12,13 @@ package struct SHA256Digest: Sendable, Equatable {
 
     package init(_ hash: SHA256.Digest) { bytes = Array(hash) }
 
+    /// Reads a body to its end.
+    package init(reading body: any BlobReader) async throws(StoreError) {
+        var hash = SHA256()
+        while let chunk = try await body.next() { chunk.withUnsafeBytes { hash.update(bufferPointer: $0) } }
+        self.init(hash.finalize())
+    }
+
     /// Its first bytes in hexadecimal digits: enough to tell things apart where nothing has to be proven.
     package func hexadecimal(_ count: Int) -> String { Hexadecimal.text(bytes.prefix(count)) }
 

@@ -32,8 +32,10 @@ package final class CountedBlobStore: BlobStore {
         try await counts.count(.delete) { () throws(StoreError) in try await base.delete(id) }
     }
 
-    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
-        let blob = try await counts.count(.adopt) { () throws(StoreError) in try await base.adopt(fileAt: path) }
+    package func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
+        let blob = try await counts.count(.adopt) { () throws(StoreError) in
+            try await base.adopt(fileAt: path, digest)
+        }
         counts.written.add(Int(blob.bytes))
         return blob
     }

@@ -57,8 +57,8 @@ package struct BlobVolumes: BlobStore {
         try await store.delete(id)
     }
 
-    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
-        try await main.adopt(fileAt: path)
+    package func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
+        try await main.adopt(fileAt: path, digest)
     }
 
     package func file(of id: Blob.ID, bytes: Int64) async throws(StoreError) -> BlobFile {

@@ -1,4 +1,3 @@
-import Crypto
 package import FetchJobs
 import Glibc
 import NIOCore
@@ -74,7 +73,7 @@ package final class FileBlobStore: BlobStore {
         }
     }
 
-    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
+    package func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
         let source = FilePath(path)
         let id = Blob.ID(in: volume)
         do {
@@ -84,13 +83,12 @@ package final class FileBlobStore: BlobStore {
                 try await file.synchronize()
                 return try await file.info().size
             }
-            let reader = try await open(source, range: 0..<bytes)
-            var hash = SHA256()
-            while let chunk = try await reader.next() {
-                chunk.withUnsafeBytes { hash.update(bufferPointer: $0) }
-            }
+            let digest =
+                if let digest { digest } else {
+                    try await SHA256Digest(reading: open(source, range: 0..<bytes))
+                }
             try await Self.move(source, to: self.path(id))
-            return MeasuredBlob(id: id, bytes: bytes, digest: SHA256Digest(hash.finalize()))
+            return MeasuredBlob(id: id, bytes: bytes, digest: digest)
         } catch {
             throw StoreError(writing: error, "A file cannot be made a blob.")
         }

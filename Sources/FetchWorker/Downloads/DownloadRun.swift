@@ -145,6 +145,7 @@ final class DownloadRun: Sendable {
         // The delegate or the rules are asked, also about types that the configuration has decoded.
         if load.decisions?.asks(.shouldDecodeSourceData) != true { options.decodedMediaTypes = decodedMediaTypes }
         options.expectedDigest = load.settings.destination.checksum
+        options.hashesFile = true
         options.resumesAcrossURLs = !job.spec.request.mirrors.isEmpty
         return options
     }
@@ -188,7 +189,7 @@ final class DownloadRun: Sendable {
     ) async throws(LoadError) {
         do throws(StoreError) {
             live.moveBody { [area] () throws(StoreError) in try await area.openGrowing(fileAt: file.path) }
-            let content = try await blobs.adopt(fileAt: file.path)
+            let content = try await blobs.adopt(fileAt: file.path, file.sha256.map { SHA256Digest(bytes: $0) })
             live.moveBody { [blobs] () throws(StoreError) in WholeBody(content.id, in: blobs) }
             live.completeBody()
             let destination = load.settings.destination

@@ -62,8 +62,8 @@ final class PatientBlobStore: BlobStore {
     /// Without a wait: who removes bytes does not need them.
     func delete(_ id: Blob.ID) async throws(StoreError) { try await base.delete(id) }
 
-    func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
-        try await patiently { _ throws(StoreError) in try await base.adopt(fileAt: path) }
+    func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
+        try await patiently { _ throws(StoreError) in try await base.adopt(fileAt: path, digest) }
     }
 
     func file(of id: Blob.ID, bytes: Int64) async throws(StoreError) -> BlobFile {

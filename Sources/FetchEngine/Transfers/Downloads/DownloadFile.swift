@@ -1,3 +1,4 @@
+import CEpoll
 import Glibc
 
 /// The file that a download writes, under a temporary name until it is complete.
@@ -9,6 +10,10 @@ final class DownloadFile {
     let path: String
     /// How many bytes it holds.
     private(set) var count: Int64
+    /// Up to where the disk was told to begin.
+    private var writebackEnd: Int64
+    /// After how many bytes it is told again. It writes while more are received, and a sync has less to wait for.
+    private static let writebackBytes: Int64 = 16 << 20
     private var descriptor: Int32
 
     /// Makes a new file in a directory, whose path ends with a slash or is empty.
@@ -20,7 +25,7 @@ final class DownloadFile {
         } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else { throw LoadError(.cannotCreateFile, errno: errno) }
         self.path = path
-        count = 0
+        (count, writebackEnd) = (0, 0)
     }
 
     /// Continues a file that holds at least so many bytes; further bytes are cut off.
@@ -28,7 +33,7 @@ final class DownloadFile {
         descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw LoadError(.cannotOpenFile, errno: errno) }
         self.path = path
-        count = offset
+        (count, writebackEnd) = (offset, offset)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size >= offset,
             ftruncate(descriptor, off_t(offset)) == 0, lseek(descriptor, off_t(offset), SEEK_SET) == off_t(offset)
@@ -70,6 +75,11 @@ final class DownloadFile {
             offset += written
             count += Int64(written)
         }
+        guard count - writebackEnd >= Self.writebackBytes else { return }
+        // Where that cannot be, the sync does it all.
+        _ = sync_file_range(
+            descriptor, Int(writebackEnd), Int(count - writebackEnd), UInt32(SYNC_FILE_RANGE_WRITE))
+        writebackEnd = count
     }
 
     /// Starts again with no bytes.
@@ -77,7 +87,7 @@ final class DownloadFile {
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
             throw LoadError(.cannotWriteToFile, errno: errno)
         }
-        count = 0
+        (count, writebackEnd) = (0, 0)
     }
 
     /// Makes the written bytes survive a loss of power.

@@ -24,6 +24,9 @@ public struct DownloadOptions: Sendable {
     /// bytes as they come, before a file is decoded and after HTTP's content coding is undone.
     public var expectedDigest: ExpectedDigest?
 
+    /// Whether the SHA-256 of the file is taken while it is written, for ``DownloadedFile/sha256``; `false` by default.
+    public var hashesFile = false
+
     /// Whether resume data of one URL is of use for another, where both are of the same file; `false` by default.
     ///
     /// A server that did not give the first bytes gives the rest when it names the same validator and the same length of

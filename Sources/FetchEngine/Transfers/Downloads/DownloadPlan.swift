@@ -10,6 +10,8 @@ struct DownloadPlan: Sendable {
     /// How many bytes the file will have; nil when that is unknown.
     var expectedCount: Int64?
     var expectedDigest: ExpectedDigest?
+    /// Whether the SHA-256 of the file is taken while it is written.
+    var hashesFile = false
     var temporaryDirectory: String
     var decodingLimits: DecodingLimits
     /// Whether the download can go on later.

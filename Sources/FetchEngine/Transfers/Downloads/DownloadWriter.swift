@@ -12,6 +12,7 @@ actor DownloadWriter {
     private var decoder: (any BodyDecoder)?
     private var limit: DecodingLimit
     private var digest: HashStream?
+    private let fileHash: HashStream?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -22,6 +23,7 @@ actor DownloadWriter {
         loop = Self.loops[Int(number % UInt64(Self.loops.count))]
         limit = DecodingLimit(plan.decodingLimits)
         digest = plan.expectedDigest.map { $0.algorithm.stream() }
+        fileHash = plan.hashesFile && plan.resumed == nil ? ContentDigest.sha256.stream() : nil
     }
 
     /// Makes the file, or opens the one that is continued, and takes the final name.
@@ -75,6 +77,7 @@ actor DownloadWriter {
     }
 
     private func write(_ bytes: [UInt8]) throws(LoadError) -> Int64 {
+        fileHash?.append(bytes)
         try file?.write(bytes)
         return file?.count ?? 0
     }
@@ -92,8 +95,8 @@ actor DownloadWriter {
         if let reserved { try reserved.fill(with: file) } else { try file.close() }
         self.file = nil
         return DownloadedFile(
-            path: reserved?.path ?? file.path, isTemporary: reserved == nil, byteCount: file.count, plan: plan,
-            attributes: decoder?.attributes ?? DecodedAttributes())
+            path: reserved?.path ?? file.path, isTemporary: reserved == nil, byteCount: file.count,
+            sha256: fileHash?.finish(), plan: plan, attributes: decoder?.attributes ?? DecodedAttributes())
     }
 
     /// Where the file grows.

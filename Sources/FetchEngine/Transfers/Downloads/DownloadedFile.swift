@@ -16,13 +16,20 @@ public final class DownloadedFile: Sendable {
     public let decodedMediaType: String?
     /// The attributes of a decoded file beside its content, such as a resource fork.
     public let attributes: DecodedAttributes
+    /// The SHA-256 of the file; `nil` unless ``DownloadOptions/hashesFile`` is set, and when an earlier download has left
+    /// the beginning of the file.
+    public let sha256: [UInt8]?
     private let place: Mutex<(path: String, isTemporary: Bool)>
 
-    init(path: String, isTemporary: Bool, byteCount: Int64, plan: DownloadPlan, attributes: DecodedAttributes) {
+    init(
+        path: String, isTemporary: Bool, byteCount: Int64, sha256: [UInt8]?, plan: DownloadPlan,
+        attributes: DecodedAttributes
+    ) {
         response = plan.response
         suggestedFilename = plan.filename.text
         decodedMediaType = plan.decoder?.mediaTypes.first
         self.byteCount = byteCount
+        self.sha256 = sha256
         self.attributes = attributes
         place = Mutex((path, isTemporary))
     }

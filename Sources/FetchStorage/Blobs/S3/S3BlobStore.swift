@@ -144,7 +144,7 @@ package struct S3BlobStore: BlobStore {
         }
     }
 
-    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
+    package func adopt(fileAt path: String, _: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
         var draft = try await BlobDraft(in: self)
         do {
             let bytes = try await FileSystem.shared.info(forFileAt: FilePath(path))?.size ?? 0

@@ -224,6 +224,15 @@ import Testing
         #expect(file.response.source == .cache)
     }
 
+    @Test func `the hash of a file is known when it is asked for`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        var options = DownloadOptions()
+        #expect(try await Session().download(for: Request(origin.url()), options: options).sha256 == nil)
+        options.hashesFile = true
+        let file = try await Session().download(for: Request(origin.url()), options: options)
+        #expect(file.sha256 == ContentDigest.sha256.digest(of: "hello".utf8))
+    }
+
     // Proves: BEY-26.
     @Test func `a flipped byte fails a download with a digest`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
