@@ -12,7 +12,7 @@ final class DownloadFile {
     private(set) var count: Int64
     /// Up to where the disk was told to begin.
     private var writebackEnd: Int64
-    /// After how many bytes it is told again. It writes while more are received, and a sync has less to wait for.
+    /// After how many bytes it is told again: it writes while more are received, and a sync has less to wait for.
     private static let writebackBytes: Int64 = 16 << 20
     private var descriptor: Int32
 
