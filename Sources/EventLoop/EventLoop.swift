@@ -50,11 +50,11 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         var timers = Heap<TimerEntry>()
         var ticket: UInt64 = 0
         var clock = TurnClock()
-        /// Wait until the loop has caught up.
-        var followers: [Follower] = []
+        /// Those that wait until the loop has caught up.
+        var waiters: [Waiter] = []
     }
 
-    private struct Follower {
+    private struct Waiter {
         let deadline: MonotonicTime
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -227,17 +227,17 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// - Parameter longest: The longest wait, for a loop that others keep busy.
     package final func catchUp(atMost longest: Duration) async {
         await withCheckedContinuation { continuation in
-            let follower = Follower(deadline: .now.advanced(by: longest), continuation: continuation)
-            perform { [self] in turn.followers.append(follower) }
+            let waiter = Waiter(deadline: .now.advanced(by: longest), continuation: continuation)
+            perform { [self] in turn.waiters.append(waiter) }
         }
     }
 
-    private func releaseFollowers(hasCaughtUp: Bool) {
-        guard !turn.followers.isEmpty else { return }
+    private func releaseWaiters(hasCaughtUp: Bool) {
+        guard !turn.waiters.isEmpty else { return }
         let now = MonotonicTime.now
-        turn.followers.removeAll { follower in
-            let isOver = hasCaughtUp || follower.deadline <= now
-            if isOver { follower.continuation.resume() }
+        turn.waiters.removeAll { waiter in
+            let isOver = hasCaughtUp || waiter.deadline <= now
+            if isOver { waiter.continuation.resume() }
             return isOver
         }
     }
@@ -262,9 +262,9 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
                 runOwnJobs()
             }
             fireTimers()
-            releaseFollowers(hasCaughtUp: count < capacity && turn.jobs.isEmpty)
+            releaseWaiters(hasCaughtUp: count < capacity && turn.jobs.isEmpty)
         }
-        releaseFollowers(hasCaughtUp: true)
+        releaseWaiters(hasCaughtUp: true)
     }
 
     /// Runs the gathered work; jobs that it enqueues run after the next look at epoll, so that neither starves.
@@ -305,7 +305,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     ///
     /// Marks the loop asleep when it may wait at all.
     private func timeout() -> Int32 {
-        guard turn.jobs.isEmpty, turn.followers.isEmpty else { return 0 }
+        guard turn.jobs.isEmpty, turn.waiters.isEmpty else { return 0 }
         let mayWait = inbox.withLock { inbox in
             inbox.isAsleep = inbox.isEmpty && !inbox.isStopping
             return inbox.isAsleep

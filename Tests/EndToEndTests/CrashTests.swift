@@ -166,9 +166,9 @@ import Testing
             let first = try await ServiceProcess.start(place, key: key)
             let message =
                 #"{"destination": "\#(origin.url("/"))", "headers": {"Upstash-Callback": "\#(origin.url("/hook"))"}}"#
-            // No attempt is stored while somebody else holds them.
+            // No attempt is stored while somebody else holds the results.
             try await client.transaction { connection in
-                try await connection.query("LOCK TABLE attempts IN EXCLUSIVE MODE")
+                try await connection.query("LOCK TABLE results IN EXCLUSIVE MODE")
                 let batch = "[\(Array(repeating: message, count: count).joined(separator: ","))]"
                 #expect(try await first.request(.post, "/v2/batch", body: batch).status == 200)
                 // On a busy machine the lease may run out meanwhile, and some are asked for again.
