@@ -1,6 +1,6 @@
 /// A configuration as a session, its tasks and their exchanges hold it together: copying one costs a reference.
-final class SharedConfiguration: Sendable {
-    let value: SessionConfiguration
+package final class SharedConfiguration: Sendable {
+    package let value: SessionConfiguration
     /// The settings that connections depend on.
     let connections: ConnectionSettings
 

@@ -32,10 +32,8 @@ public final class Session: Sendable {
     /// Cannot be changed; a task may be given a configuration of its own.
     public var configuration: SessionConfiguration { shared.value }
 
-    /// Reads the configuration in its place: a copy counts the references in it, and each job would make some.
-    package func withConfiguration<Value>(_ read: (SessionConfiguration) -> Value) -> Value { read(shared.value) }
-
-    let shared: SharedConfiguration
+    /// The configuration in its place, of which members can be read without a copy of the whole.
+    package let shared: SharedConfiguration
     /// The program's name for the session, for its own use.
     public let sessionDescription: String?
     /// The loop its transfers run on.

@@ -19,7 +19,7 @@ final class AttemptConfiguration {
         self.session = session
         let configuration = job.spec.configuration
         if !configuration.isEmpty { own = session.configuration.overridden(by: configuration) }
-        if let targets, read({ $0.targetPolicy != targets }) { change { $0.targetPolicy = targets } }
+        if let targets, targetPolicy != targets { change { $0.targetPolicy = targets } }
         if let deadline = job.expiresAt { change { $0.end(by: deadline) } }
         // A coded body could not be continued in the middle.
         if job.spec.kind == .download { change { $0.offersContentCodings = false } }
@@ -27,20 +27,25 @@ final class AttemptConfiguration {
         if job.spec.request.urlForm == .withoutQuery { change { $0.urlCache = nil } }
     }
 
-    var timeoutIntervalForResource: Duration? { read { $0.timeoutIntervalForResource } }
-    var proxies: ProxyConfiguration { read { $0.proxies } }
-    var credentialStorage: (any CredentialStorage)? { read { $0.credentialStorage } }
-    var redirects: RedirectConfiguration { read { $0.redirects } }
-    var additionalHeaders: HTTPFields { read { $0.httpAdditionalHeaders } }
+    // Each by itself: a function that reads any of them would copy them all.
+    var timeoutIntervalForResource: Duration? {
+        if let own { own.timeoutIntervalForResource } else { session.shared.value.timeoutIntervalForResource }
+    }
+    var proxies: ProxyConfiguration { if let own { own.proxies } else { session.shared.value.proxies } }
+    var credentialStorage: (any CredentialStorage)? {
+        if let own { own.credentialStorage } else { session.shared.value.credentialStorage }
+    }
+    var redirects: RedirectConfiguration { if let own { own.redirects } else { session.shared.value.redirects } }
+    var additionalHeaders: HTTPFields {
+        if let own { own.httpAdditionalHeaders } else { session.shared.value.httpAdditionalHeaders }
+    }
+    private var targetPolicy: TargetPolicy {
+        if let own { own.targetPolicy } else { session.shared.value.targetPolicy }
+    }
 
     /// Why a request cannot take the place of another one; nil when it can.
     func refusal(of request: Request, inPlaceOf url: URLRecord) -> LoadError? {
-        read { $0.refusal(of: request, inPlaceOfRedirectFrom: url) }
-    }
-
-    @inline(never)
-    private func read<Value>(_ read: (SessionConfiguration) -> Value) -> Value {
-        if let own { read(own) } else { session.withConfiguration(read) }
+        (own ?? session.configuration).refusal(of: request, inPlaceOfRedirectFrom: url)
     }
 
     @inline(never)

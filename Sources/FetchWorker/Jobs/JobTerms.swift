@@ -26,7 +26,7 @@ final class JobTerms: Sendable {
         retry = RetryPolicy(settings.retry)
         maximumConnections =
             job.spec.configuration.connections.maximumPerHost
-            ?? session.engine.withConfiguration { $0.httpMaximumConnectionsPerHost }
+            ?? session.engine.shared.value.httpMaximumConnectionsPerHost
         let own = job.spec.configuration.rules
         rules =
             own.isEmpty && service.rules.isEmpty
