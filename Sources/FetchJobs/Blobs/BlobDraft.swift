@@ -5,15 +5,20 @@ import Crypto
 /// Either ``finish()`` or ``abandon()`` is its last call.
 package struct BlobDraft: Sendable {
     private let writer: any BlobWriter
+    private let digest: SHA256Digest?
     private var hash = SHA256()
     /// How many bytes were written.
     package private(set) var count: Int64 = 0
 
-    package init(in blobs: any BlobStore) async throws(StoreError) { writer = try await blobs.create() }
+    /// - Parameter digest: The digest that its bytes will have; nil to take it.
+    package init(in blobs: any BlobStore, _ digest: SHA256Digest? = nil) async throws(StoreError) {
+        writer = try await blobs.create()
+        self.digest = digest
+    }
 
     /// Appends bytes; returns when more can be taken.
     package mutating func append(_ bytes: [UInt8]) async throws(StoreError) {
-        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        if digest == nil { bytes.withUnsafeBytes { hash.update(bufferPointer: $0) } }
         count += Int64(bytes.count)
         try await writer.write(bytes)
     }
@@ -21,7 +26,7 @@ package struct BlobDraft: Sendable {
     /// Makes the bytes durable.
     package func finish() async throws(StoreError) -> MeasuredBlob {
         try await writer.finish()
-        return MeasuredBlob(id: writer.id, bytes: count, digest: SHA256Digest(hash.finalize()))
+        return MeasuredBlob(id: writer.id, bytes: count, digest: digest ?? SHA256Digest(hash.finalize()))
     }
 
     /// Has the bytes kept where they can be read while more come; called before the first is written.

@@ -12,6 +12,8 @@ actor DownloadWriter {
     private var decoder: (any BodyDecoder)?
     private var limit: DecodingLimit
     private var digest: HashStream?
+    private let hasCheckedHash: Bool
+    /// Of what is written; nil where nobody asks, and where the digest that is checked is the same.
     private let fileHash: HashStream?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -23,7 +25,10 @@ actor DownloadWriter {
         loop = Self.loops[Int(number % UInt64(Self.loops.count))]
         limit = DecodingLimit(plan.decodingLimits)
         digest = plan.expectedDigest.map { $0.algorithm.stream() }
-        fileHash = plan.hashesFile && plan.resumed == nil ? ContentDigest.sha256.stream() : nil
+        let hasCheckedHash = decoder == nil && plan.expectedDigest?.algorithm == .sha256
+        let hashes = plan.hashesFile && plan.resumed == nil && !hasCheckedHash
+        fileHash = hashes ? ContentDigest.sha256.stream() : nil
+        self.hasCheckedHash = hasCheckedHash
     }
 
     /// Makes the file, or opens the one that is continued, and takes the final name.
@@ -96,7 +101,13 @@ actor DownloadWriter {
         self.file = nil
         return DownloadedFile(
             path: reserved?.path ?? file.path, isTemporary: reserved == nil, byteCount: file.count,
-            sha256: fileHash?.finish(), plan: plan, attributes: decoder?.attributes ?? DecodedAttributes())
+            sha256: sha256, plan: plan, attributes: decoder?.attributes ?? DecodedAttributes())
+    }
+
+    /// The hash of the whole file, once its digest is checked.
+    private var sha256: [UInt8]? {
+        guard plan.hashesFile, plan.resumed == nil else { return nil }
+        return hasCheckedHash ? plan.expectedDigest?.bytes : fileHash?.finish()
     }
 
     /// Where the file grows.

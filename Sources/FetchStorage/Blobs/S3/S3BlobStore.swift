@@ -144,8 +144,8 @@ package struct S3BlobStore: BlobStore {
         }
     }
 
-    package func adopt(fileAt path: String, _: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
-        var draft = try await BlobDraft(in: self)
+    package func adopt(fileAt path: String, _ digest: SHA256Digest?) async throws(StoreError) -> MeasuredBlob {
+        var draft = try await BlobDraft(in: self, digest)
         do {
             let bytes = try await FileSystem.shared.info(forFileAt: FilePath(path))?.size ?? 0
             let reader = FileBlobReader(

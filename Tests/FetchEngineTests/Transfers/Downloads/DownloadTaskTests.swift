@@ -231,6 +231,11 @@ import Testing
         options.hashesFile = true
         let file = try await Session().download(for: Request(origin.url()), options: options)
         #expect(file.sha256 == ContentDigest.sha256.digest(of: "hello".utf8))
+        for algorithm in [ContentDigest.sha256, .sha512] {
+            options.expectedDigest = ExpectedDigest(algorithm, algorithm.digest(of: "hello".utf8))
+            let checked = try await Session().download(for: Request(origin.url()), options: options)
+            #expect(checked.sha256 == file.sha256)
+        }
     }
 
     // Proves: BEY-26.
