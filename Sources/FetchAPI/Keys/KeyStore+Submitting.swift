@@ -14,7 +14,7 @@ extension KeyStore {
         guard let key else { return try await enqueue(jobs) }
         let room = try await count(jobs.count, submittedBy: key)
         guard room > 0 else { return [] }
-        let enqueued = try await enqueue(Array(jobs.prefix(room)))
+        let enqueued = try await enqueue(room < jobs.count ? Array(jobs.prefix(room)) : jobs)
         let stored = enqueued.count { if case .accepted = $0 { true } else { false } }
         if stored < room { _ = try await count(stored - room, submittedBy: key) }
         return enqueued

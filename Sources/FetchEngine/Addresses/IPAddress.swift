@@ -58,7 +58,7 @@ public struct IPAddress: Sendable, Hashable {
             guard let address = IPv6Text.parse(Array(host.utf8.dropFirst().dropLast())[...]) else { return nil }
             self.init(ipv6: address)
         } else {
-            guard first.isASCIIDigit, let address = IPv4Text.parseCanonical(Array(host.utf8)[...]) else { return nil }
+            guard first.isASCIIDigit, let address = IPv4Text.parseCanonical(host.utf8) else { return nil }
             self.init(ipv4: address)
         }
     }

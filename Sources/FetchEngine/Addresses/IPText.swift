@@ -15,7 +15,7 @@ enum IPv4Text {
     }
 
     /// Reads exactly four decimal octets without leading zeros.
-    static func parseCanonical(_ text: ArraySlice<UInt8>) -> UInt32? {
+    static func parseCanonical(_ text: some Collection<UInt8>) -> UInt32? {
         guard text.count <= 15 else { return nil }
         var address: UInt32 = 0
         var octet: UInt32?

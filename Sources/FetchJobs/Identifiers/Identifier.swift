@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// The id of one kind of thing: a prefix that says which, and a UUIDv7 (RFC 9562).
@@ -83,10 +84,11 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
     private static let markShift: UInt64 = 30
 
     private init(ticks: UInt64) {
-        var random = SystemRandomNumberGenerator()
         high = (ticks >> 12) << 16 | 0x7000 | ticks & 0x0FFF
-        low = 0x8000_0000_0000_0000 | random.next() >> 2
+        low = 0x8000_0000_0000_0000 | Self.random.withLock { $0.next() } >> 2
     }
+
+    private static let random = Mutex(KernelRandom())
 
     private static func ticks(at time: Timestamp) -> UInt64 {
         let (milliseconds, microseconds) = UInt64(max(0, time.microseconds)).quotientAndRemainder(dividingBy: 1000)
@@ -135,5 +137,23 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
             low = low << 5 | digit
         }
         self.init(high: high, low: low)
+    }
+}
+
+/// Random numbers of the kernel, which gives many for one call: one for each id costs more than the rest of the id.
+private struct KernelRandom {
+    /// The most that the kernel gives at once, 256 bytes (getentropy(3)).
+    private static let count = 32
+    private var numbers: [UInt64] = []
+
+    /// A number that is given once.
+    mutating func next() -> UInt64 {
+        if let number = numbers.popLast() { return number }
+        numbers = Array(unsafeUninitializedCapacity: Self.count) { buffer, count in
+            let status = getentropy(buffer.baseAddress!, Self.count * MemoryLayout<UInt64>.size)
+            precondition(status == 0, "the kernel gives no random numbers")
+            count = Self.count
+        }
+        return numbers.removeLast()
     }
 }

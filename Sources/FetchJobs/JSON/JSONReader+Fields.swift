@@ -3,10 +3,11 @@ import HTTPTypes
 extension JSONReader {
     private static let maximumFields = 100
     private static let maximumFieldBytes = 32 * 1024
+    static let namesOfField: Set = ["name", "value"]
 
     /// Header fields in their order, as `[{"name", "value"}]`.
     ///
-    /// - Parameter read: Reads one of them; see ``field(besides:)``.
+    /// - Parameter read: Reads one of them; see ``field(of:)``.
     func fields(_ read: (JSONReader) -> HTTPField?) -> HTTPFields {
         bounded((array(maximum: Self.maximumFields) ?? []).compactMap(read))
     }
@@ -48,9 +49,9 @@ extension JSONReader {
 
     /// A header field as a `{"name", "value"}` object, and the object.
     ///
-    /// - Parameter others: Further members that it may have.
-    func field(besides others: Set<String> = []) -> (field: HTTPField, object: JSONObjectReader)? {
-        guard let object = object(of: others.union(["name", "value"])),
+    /// - Parameter names: The members that it may have, those two among them.
+    func field(of names: Set<String> = namesOfField) -> (field: HTTPField, object: JSONObjectReader)? {
+        guard let object = object(of: names),
             let nameReader = object.required("name"), let valueReader = object.required("value"),
             let text = nameReader.string(maximumLength: 256), let value = valueReader.string(maximumLength: 16_384)
         else { return nil }

@@ -34,7 +34,7 @@ extension JSONReader {
     /// The one way from text of clients to a URL that is loaded, now or later; its target is judged when it is loaded.
     private func target(_ text: String) -> URLRecord? {
         // URLs that are not dialled have rules of their own, and may have spaces.
-        if ["data:", "file:"].contains(where: { text.prefix(5).lowercased() == $0 }) { return unjudged(text) }
+        if text.hasScheme("data:") || text.hasScheme("file:") { return unjudged(text) }
         do throws(TargetRefusal) { return try TargetGuard.strictTarget(text, schemes: Self.dialled) } catch {
             // The callers say which schemes they take.
             if error.code == .schemeForbidden { return unjudged(text) }
@@ -50,5 +50,12 @@ extension JSONReader {
             refuse("\(error.message) (\(TargetRefusal.Code.urlInvalid))")
             return nil
         }
+    }
+}
+
+extension String {
+    /// Whether the text begins with these letters, in either case, and the colon.
+    fileprivate func hasScheme(_ scheme: StaticString) -> Bool {
+        scheme.withUTF8Buffer { utf8.prefix($0.count).elementsEqual($0) { $0.asciiLowercased == $1 } }
     }
 }

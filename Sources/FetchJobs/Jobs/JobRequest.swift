@@ -161,8 +161,10 @@ extension JobRequest {
         reader.array(maximum: SensitivePart.allCases.count).map { Set($0.compactMap { $0.oneOf(SensitivePart.self) }) }
     }
 
+    private static let namesOfField = JSONReader.namesOfField.union(["sensitive"])
+
     private static func field(_ reader: JSONReader) -> HTTPField? {
-        guard let (field, object) = reader.field(besides: ["sensitive"]) else { return nil }
+        guard let (field, object) = reader.field(of: namesOfField) else { return nil }
         let name = field.name.canonicalName
         guard !engineFields.contains(name), !name.hasPrefix("proxy-") else {
             object["name"]?.refuse("belongs to the engine and cannot be set (headerForbidden)")

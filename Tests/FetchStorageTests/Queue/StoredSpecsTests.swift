@@ -44,17 +44,19 @@ import Testing
         }
     }
 
-    @Test func `the oldest go when there are too many`() async throws {
+    @Test func `there is no room for more than so many, until some are claimed`() async throws {
         try await TestDatabase.with(Schema.migrations) { database in
             let specs = StoredSpecs(maximumBytes: 10_000)
             let fixture = try StoreFixture(database: database, specs: [specs, StoredSpecs()])
             let jobs = try (0..<20).map { _ in try NewJob.make() }
             _ = try await fixture.store().enqueue(jobs)
-            #expect((1...4).contains(specs.count))
-            // They are claimed all the same.
+            #expect((1...5).contains(specs.count))
+            // The others are claimed all the same.
             let claimed = try await fixture.queue().claim(limit: 100)
             #expect(Set(claimed.map(\.id)) == Set(jobs.map(\.id)))
             #expect(specs.count == 0)
+            _ = try await fixture.store().enqueue([try NewJob.make()])
+            #expect(specs.count == 1)
         }
     }
 }
