@@ -17,6 +17,8 @@ extension DownloadTask {
             let new = DownloadWriter(plan, decoder: beginning.decoder, number: identifier)
             writer = new
             try await begin(plan, beginning, with: new, on: loop)
+            // They are in the file.
+            beginning = DownloadBeginning()
             try await writeBody(plan, with: new, on: loop)
             let file = try await new.finish()
             try load.checkCancellation()

@@ -109,8 +109,17 @@ final class DownloadRun: Sendable {
     private func task(
         _ watch: DownloadWatch, in place: DownloadPlace
     ) async throws(StoreError) -> DownloadTask {
-        let (options, configuration) = (options(in: place), try await configurationWithinRoom())
-        guard let data = try await resumeData(of: place) else {
+        let room = try await room()
+        return task(watch, in: place, continuing: try await resumeData(of: place), room: room)
+    }
+
+    /// Not inlined: its configurations would have room in the frame of ``run()`` for as long as that waits.
+    @inline(never)
+    private func task(
+        _ watch: DownloadWatch, in place: DownloadPlace, continuing data: ResumeData?, room: Int64?
+    ) -> DownloadTask {
+        let (options, configuration) = (options(in: place), configuration(within: room))
+        guard let data else {
             return load.session.downloadTask(
                 with: load.request, options: options, configuration: configuration, delegate: watch)
         }
@@ -119,16 +128,22 @@ final class DownloadRun: Sendable {
             delegate: watch)
     }
 
-    /// The configuration of the load, which takes no more bytes than there is room for.
+    /// How many bytes the tenant has room for; nil for any number.
     ///
     /// - Throws: `overQuota` when there is room for none: nothing is loaded then.
-    private func configurationWithinRoom() async throws(StoreError) -> SessionConfiguration? {
-        guard let room = try await catalog.room(of: job.tenant) else { return load.configuration }
+    private func room() async throws(StoreError) -> Int64? {
+        guard let room = try await catalog.room(of: job.tenant) else { return nil }
         guard room.left > 0 else {
             throw StoreError(.overQuota, "The tenant has as many bytes stored as it may, which is \(room.maximum).")
         }
+        return room.left
+    }
+
+    /// The configuration of the load, which takes no more bytes than there is room for.
+    private func configuration(within room: Int64?) -> SessionConfiguration? {
+        guard let room else { return load.configuration }
         var configuration = load.configuration ?? load.session.configuration
-        configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, room.left)
+        configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, room)
         return configuration
     }
 
