@@ -26,31 +26,35 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     private struct State {
         var leaders = 0
         var waiting: [Waiting] = []
-        /// When the last statement has begun.
-        var begin: ContinuousClock.Instant?
+        /// When the last statement has begun, and how many items it carried.
+        var last: (begin: ContinuousClock.Instant, count: Int)?
     }
 
     private let state = Mutex(State())
     private let maximumItems: Int
     private let maximumLeaders: Int
     private let interval: Duration
+    private let many: Int
     private let run: @Sendable ([Item]) async throws -> [Outcome]
 
     /// - Parameters:
     ///   - maximumItems: How many items one statement carries, unless one caller alone brings more.
     ///   - maximumLeaders: How many statements may be under way at once.
     ///   - interval: How long after one statement the next one begins at the earliest, so that some items gather.
+    ///   - many: After a statement of fewer items the next one begins at once.
     ///   - run: Runs one statement; its outcomes are those of the items, one for one. When the database refuses it,
     ///     the items of each caller run in a statement of their own.
     init(
         maximumItems: Int,
         maximumLeaders: Int = 1,
         interval: Duration = .zero,
+        many: Int = 1,
         run: @escaping @Sendable ([Item]) async throws -> [Outcome]
     ) {
         self.maximumItems = maximumItems
         self.maximumLeaders = maximumLeaders
         self.interval = interval
+        self.many = many
         self.run = run
     }
 
@@ -89,6 +93,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         let followers = takeFollowers(room: maximumItems - items.count)
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }
+        if interval > .zero { state.withLock { [count = all.count] in $0.last = (.now, count) } }
         let result = await outcome(of: all)
         guard case .failure(let error as PostgresError) = result, !followers.isEmpty,
             error.isRefusal || error.code == .shardUnavailable
@@ -113,9 +118,8 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
 
     /// Waits until the next statement may begin; callers gather meanwhile.
     private nonisolated(nonsending) func gather() async {
-        let begin = state.withLock { $0.begin }
-        if let begin { try? await Task.sleep(until: begin + interval) }
-        state.withLock { $0.begin = .now }
+        guard let last = state.withLock({ $0.last }), last.count >= many else { return }
+        try? await Task.sleep(until: last.begin + interval)
     }
 
     private nonisolated(nonsending) func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {

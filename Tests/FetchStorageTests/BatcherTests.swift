@@ -52,6 +52,33 @@ import Testing
         #expect(sizes.withLock { $0 } == [1, 20])
     }
 
+    @Test func `a statement that follows one of few items begins at once, whatever the interval`() async throws {
+        let sizes = Mutex<[Int]>([])
+        let batcher = Batcher<Int, Int>(maximumItems: 100, interval: .seconds(3600), many: 3) { items in
+            sizes.withLock { $0.append(items.count) }
+            return items
+        }
+        for number in 1...3 { #expect(try await batcher.submit([number]) == [number]) }
+        #expect(try await batcher.submit([4, 5]) == [4, 5])
+        #expect(try await batcher.submit([6, 7, 8]) == [6, 7, 8])
+        #expect(sizes.withLock { $0 } == [1, 1, 1, 2, 3])
+    }
+
+    @Test func `what arrives soon after a statement of many items shares the next one`() async throws {
+        let sizes = Mutex<[Int]>([])
+        let batcher = Batcher<Int, Int>(maximumItems: 100, interval: .seconds(1), many: 3) { items in
+            sizes.withLock { $0.append(items.count) }
+            return items
+        }
+        #expect(try await batcher.submit([1, 2, 3]) == [1, 2, 3])
+        let outcomes = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for number in 1...20 { group.addTask { try await batcher.submit([number]) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(outcomes.sorted() == Array(1...20))
+        #expect(sizes.withLock { $0 } == [3, 20])
+    }
+
     @Test func `a failed statement fails all it carried, and the next one runs`() async throws {
         let batcher = Batcher<Int, Int>(maximumItems: 10) { items in
             guard !items.contains(13) else { throw Failure() }

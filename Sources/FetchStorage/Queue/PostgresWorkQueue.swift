@@ -89,7 +89,7 @@ package final class PostgresWorkQueue: WorkQueue {
         self.lease = lease
         self.maximumCrashes = Int16(clamping: max(1, maximumCrashes))
         self.waiters = waiters
-        settling = Batcher(maximumItems: 500) { settlements in
+        settling = Batcher(maximumItems: 500, interval: .milliseconds(10), many: 8) { settlements in
             let settled = try await Self.settle(settlements, client: genericPlan, node: node)
             waiters.finish(settled.keys.map(\.id)) { id in
                 let last = settlements.first { $0.job.id == id && settled[$0.job.key] == false }
