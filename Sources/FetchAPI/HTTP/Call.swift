@@ -91,22 +91,27 @@ struct Call: Sendable {
 
     /// Refuses a body whose `Content-Length` is too large, before any of it is read (SEC-44).
     func requireLength(upTo limit: Int) throws {
-        guard let field = headers[.contentLength] else { return }
+        guard let field = headers.value(of: .contentLength) else { return }
         guard let length = Int64(field), length >= 0 else { throw Problem(.malformedRequest) }
         if length > Int64(limit) { throw Self.tooLarge(limit) }
     }
 
     /// Refuses a body that is not of one of these media types, in plain.
     func requireContent(_ types: String...) throws {
-        let mediaType = headers[.contentType]?.prefix { $0 != ";" }.lowercased()
-            .trimmingPrefix { $0 == " " }.prefix { $0 != " " }
-        let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
-        guard isPlain, let mediaType, types.contains(String(mediaType)) else {
+        let isPlain = headers.value(of: .contentEncoding).map { $0.lowercased() == "identity" } ?? true
+        guard isPlain, let field = headers.value(of: .contentType),
+            types.contains(field) || types.contains(Self.mediaType(in: field))
+        else {
             throw Problem(
                 .unsupportedMediaType,
                 "The body must be \(types.joined(separator: " or ")), without a content coding."
             )
         }
+    }
+
+    /// The media type of a field's value, without its parameters.
+    private static func mediaType(in field: String) -> String {
+        String(field.prefix { $0 != ";" }.lowercased().trimmingPrefix { $0 == " " }.prefix { $0 != " " })
     }
 
     static func tooLarge(_ limit: Int) -> Problem {

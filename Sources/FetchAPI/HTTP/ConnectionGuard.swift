@@ -220,10 +220,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head):
             hasAnswered = true
             if !isStream, connections.areLeaving { head.headerFields[.connection] = "close" }
-            closesAfterEnd = !isStream && (head.headerFields[.connection] == "close" || refusal != nil)
+            closesAfterEnd = !isStream && (head.headerFields.value(of: .connection) == "close" || refusal != nil)
             // Of the connection alone, so HTTP/2 has no such field (RFC 9113 §8.2.2).
             if isStream { head.headerFields[.connection] = nil }
-            guard head.headerFields[.requestID] == nil else {
+            guard !head.headerFields.contains(.requestID) else {
                 context.write(wrapOutboundOut(.head(head)), promise: promise)
                 return
             }

@@ -44,7 +44,7 @@ final class Authenticator: Sendable {
 
     /// The key of a request.
     func key(of call: Call) async throws -> APIKey {
-        guard let field = call.headers[.authorization] else { throw Self.unauthorized }
+        guard let field = call.headers.value(of: .authorization) else { throw Self.unauthorized }
         let scheme = field.prefix(7)
         guard scheme.lowercased() == "bearer " else { throw Self.unauthorized }
         let text = field.dropFirst(7)

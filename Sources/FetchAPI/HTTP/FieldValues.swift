@@ -1,0 +1,12 @@
+import HTTPTypes
+
+extension HTTPFields {
+    /// The value of a field, or of all fields of its name in one; nil when there is none.
+    ///
+    /// What the subscript gives, which puts the value together anew even when there is one field alone.
+    func value(of name: HTTPField.Name) -> String? {
+        guard let first = firstIndex(where: { $0.name == name }) else { return nil }
+        let others = self[index(after: first)...]
+        return others.contains { $0.name == name } ? self[name] : self[first].value
+    }
+}
