@@ -121,7 +121,9 @@ class Bench(JobBench):
         running = "(SELECT count(*) FROM queue WHERE node_id IS NOT NULL)"
         self.database.wait_until("fetchd", f"{running} >= {count}", 120, f"{count} downloads are not running")
         time.sleep(3)
-        self.figures.add(slow_perDownloadKB=(self.status("VmRSS") - before) * 1024 / count, slow_count=count)
+        resident = self.status("VmRSS")
+        self.figures.add(slow_perDownloadKB=(resident - before) * 1024 / count, slow_residentMB=resident,
+                         slow_count=count)
         self.settle()
         used, begin = self.cpu(), time.monotonic()
         self.figures.add(slow_p99Ms=self.ask(job))

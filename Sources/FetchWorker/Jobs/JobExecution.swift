@@ -43,20 +43,30 @@ struct JobExecution {
             if let claimedAt { dispatcher.runner.spans?.recordWait(of: job, claimedAt: claimedAt) }
             let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop, beginning: beginAgain)
             isMultiplexed = outcome.isMultiplexed
-            switch stop.reason {
-            case .leaseLost: return nil
-            case .parked:
-                dispatcher.leave(dispatcher.queue.limiters(of: job))
-                return nil
-            case .drained where outcome.state != .succeeded:
-                // What was not begun is another node's.
-                if try await !queue.release([job]).isEmpty || terms.mayRepeat { return nil }
-                return outcome.state == .cancelled ? .interrupted(outcome) : outcome
-            case .drained, .cancelled, .expired, nil: return outcome
-            }
+            return try await storable(outcome, mayRepeat: terms.mayRepeat)
         } catch {
             giveUp(because: error)
             return nil
+        }
+    }
+
+    /// The outcome of an attempt that is over; nil when this node has none to store.
+    ///
+    /// Not inlined: the frame of ``outcome()``, which waits for the load, would have room for each copy of it.
+    @inline(never)
+    private nonisolated(nonsending) func storable(
+        _ outcome: JobOutcome, mayRepeat: Bool
+    ) async throws(StoreError) -> JobOutcome? {
+        switch stop.reason {
+        case .leaseLost: return nil
+        case .parked:
+            dispatcher.leave(dispatcher.queue.limiters(of: job))
+            return nil
+        case .drained where outcome.state != .succeeded:
+            // What was not begun is another node's.
+            if try await !queue.release([job]).isEmpty || mayRepeat { return nil }
+            return outcome.state == .cancelled ? .interrupted(outcome) : outcome
+        case .drained, .cancelled, .expired, nil: return outcome
         }
     }
 

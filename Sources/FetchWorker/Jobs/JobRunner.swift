@@ -207,18 +207,32 @@ package final class JobRunner: Sendable {
             // Not inlined: its frame is not kept while the load runs.
             let parts = try await prepare(
                 job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
-            var outcome = await run(
-                PreparedLoad(
-                    job: job, parts, decisions: decisions, by: terms, configuration.own, live: live,
-                    bandwidths: bandwidths, deadline: deadline, random: random))
-            // A load that was parked goes on with what it has moved before.
-            if case .parked = stop.reason { return outcome }
-            traffic?.note(outcome.traffic, of: job.tenant)
-            note(&outcome, of: job)
+            var outcome = await run(prepared(job, live, by: terms, configuration, parts, decisions, until: deadline))
+            noteEnd(&outcome, of: job, stop)
             return outcome
         } catch {
             return unprepared(job, by: terms, error, stop, decisions, startedAt: start, until: deadline)
         }
+    }
+
+    // What awaits nothing is not inlined: its values would have room in the frame of ``load`` while that waits.
+
+    @inline(never)
+    private func prepared(
+        _ job: ClaimedJob, _ live: LiveJob, by terms: JobTerms, _ configuration: AttemptConfiguration,
+        _ parts: PreparedLoad.Parts, _ decisions: JobDecisions?, until deadline: Timestamp?
+    ) -> PreparedLoad {
+        PreparedLoad(
+            job: job, parts, decisions: decisions, by: terms, configuration.own, live: live, bandwidths: bandwidths,
+            deadline: deadline, random: random)
+    }
+
+    @inline(never)
+    private func noteEnd(_ outcome: inout JobOutcome, of job: ClaimedJob, _ stop: StopSwitch) {
+        // A load that was parked goes on with what it has moved before.
+        if case .parked = stop.reason { return }
+        traffic?.note(outcome.traffic, of: job.tenant)
+        note(&outcome, of: job)
     }
 
     /// The outcome of a load that could not be prepared.
