@@ -26,8 +26,8 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     private struct State {
         var leaders = 0
         var waiting: [Waiting] = []
-        /// When the last statement has begun, and how many items it carried.
-        var last: (begin: ContinuousClock.Instant, count: Int)?
+        /// When the next statement may begin; nil for at once.
+        var next: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
@@ -93,7 +93,10 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         let followers = takeFollowers(room: maximumItems - items.count)
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }
-        if interval > .zero { state.withLock { [count = all.count] in $0.last = (.now, count) } }
+        if interval > .zero {
+            let next = all.count < many ? nil : ContinuousClock.now + interval
+            state.withLock { $0.next = next }
+        }
         let result = await outcome(of: all)
         guard case .failure(let error as PostgresError) = result, !followers.isEmpty,
             error.isRefusal || error.code == .shardUnavailable
@@ -118,8 +121,8 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
 
     /// Waits until the next statement may begin; callers gather meanwhile.
     private nonisolated(nonsending) func gather() async {
-        guard let last = state.withLock({ $0.last }), last.count >= many else { return }
-        try? await Task.sleep(until: last.begin + interval)
+        guard let next = state.withLock({ $0.next }), next > .now else { return }
+        try? await Task.sleep(until: next)
     }
 
     private nonisolated(nonsending) func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {
