@@ -26,7 +26,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-structured-headers.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
@@ -35,17 +35,20 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
-        // SwiftPM passes several traits to the compiler in a random order, and so compiles it anew with every other build.
-        .package(
-            url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: ["FullFoundation"]),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
         .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
     ],
     targets: [
-        .plugin(name: "EmbedFiles", capability: .buildTool()),
+        .plugin(name: "EmbedFiles", capability: .buildTool(), dependencies: ["embed-tool"]),
+        .executableTarget(
+            name: "embed-tool",
+            dependencies: [.product(name: "Yams", package: "Yams", condition: service)],
+            path: "Plugins/EmbedTool",
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
@@ -106,6 +109,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(
                     name: "RawStructuredFieldValues", package: "swift-http-structured-headers", condition: service),
+                .product(name: "SystemPackage", package: "swift-system", condition: service),
             ],
             swiftSettings: settings
         ),
@@ -154,7 +158,6 @@ let package = Package(
                 .product(name: "HummingbirdHTTP2", package: "hummingbird", condition: service),
                 .product(name: "JWTKit", package: "jwt-kit", condition: service),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Mustache", package: "swift-mustache", condition: service),
                 .product(name: "NIOCertificateReloading", package: "swift-nio-extras", condition: service),
                 .product(name: "NIOCore", package: "swift-nio", condition: service),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: service),
@@ -164,7 +167,6 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio", condition: service),
                 .product(name: "NIOWebSocket", package: "swift-nio", condition: service),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
-                .product(name: "Yams", package: "Yams", condition: service),
             ],
             exclude: ["Dashboard/Assets", "Documentation/Assets"],
             swiftSettings: settings,
@@ -180,6 +182,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: service),
+                .product(name: "SystemPackage", package: "swift-system", condition: service),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: service),
             ],
             swiftSettings: settings

@@ -20,13 +20,12 @@ struct EmbedFiles: BuildToolPlugin {
             default: []
             }
         let output = context.pluginWorkDirectoryURL.appending(path: "Embedded.swift")
-        let script = root.appending(path: "scripts/embed")
         return [
             .buildCommand(
                 displayName: "Embedding files into \(target.name)",
-                executable: URL(filePath: "/bin/sh"),
-                arguments: [script.path(), output.path()] + files.map { $0.path() },
-                inputFiles: files + [script],
+                executable: try context.tool(named: "embed-tool").url,
+                arguments: [output.path()] + files.map { $0.path() },
+                inputFiles: files,
                 outputFiles: [output]
             )
         ]

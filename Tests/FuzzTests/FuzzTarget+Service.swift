@@ -116,7 +116,7 @@ extension FuzzTarget {
     }
 
     private static func cron(_ text: String) {
-        guard let expression = try? CronExpression(text), let zone = TimeZone(identifier: "Europe/Berlin") else {
+        guard let expression = try? CronExpression(text), let zone = TimeZone(named: "Europe/Berlin") else {
             return
         }
         guard let next = expression.next(after: 1_700_000_000, in: zone) else { return }

@@ -2,7 +2,6 @@ import FetchJobs
 import FetchWorker
 import TestSupport
 import Testing
-import Yams
 
 @testable import FetchAPI
 @testable import fetchd
@@ -48,7 +47,7 @@ private typealias Configuration = FetchJobs.Configuration
     // MARK: The described defaults
 
     private static func described() throws -> [String: JSONValue] {
-        let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)
+        let document = try OpenAPINode(document: ServiceRoutes.openAPI)
         var values: [String: JSONValue] = [:]
         try collect(document["components"]["schemas"]["LoadConfiguration"], at: "", &values)
         return values

@@ -15,9 +15,10 @@ import Testing
             Examination.directory(directory.file("x/y")),
             Examination.directory(directory.file("note/x")), Examination.guardian(Settings()),
             Examination.migrations([], migrates: true), Examination.migrations(["0001"], migrates: true),
-            Examination.migrations(["0001"], migrates: false),
+            Examination.migrations(["0001"], migrates: false), Examination.timeZones("/usr/share/zoneinfo"),
+            Examination.timeZones(directory.file("none")),
         ]
-        #expect(findings.map(\.verdict) == [.good, .remark, .good, .wrong, .good, .good, .remark, .wrong])
+        #expect(findings.map(\.verdict) == [.good, .remark, .good, .wrong, .good, .good, .remark, .wrong, .good, .wrong])
         for finding in findings { #expect((finding.advice == nil) == (finding.verdict == .good), "\(finding.line)") }
         #expect(findings[3].line.hasPrefix("WRONG  data directory: \(directory.file("note"))"))
     }

@@ -96,7 +96,7 @@ enum Chart {
         return Int64(exactly: rounded).map { String($0) } ?? String(rounded)
     }
 
-    private static func escaped(_ text: String) -> String { MarkupEscape().escapeText(text) }
+    private static func escaped(_ text: String) -> String { MarkupEscape.escaped(text) }
 }
 
 /// Numbers for people.

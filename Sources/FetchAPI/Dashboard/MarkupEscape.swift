@@ -1,16 +1,10 @@
-import Mustache
-
-/// Escapes text for markup scalar by scalar.
+/// Escapes text for markup, scalar by scalar: a quote that is one character with a combining mark is a quote to a browser.
 ///
-/// The template engine's own escaping looks at characters; a quote that is one with a combining mark is not a quote to
-/// it, but is one to a browser. Everything an origin sent is shown through this.
-struct MarkupEscape: MustacheContentType {
-    /// The name templates ask for it by: `{{% CONTENT_TYPE:MARKUP}}`.
-    static let name = "MARKUP"
-
-    func escapeText(_ text: String) -> String {
+/// Everything an origin sent is shown through this.
+enum MarkupEscape {
+    static func escaped(_ text: String) -> String {
         // Nearly all texts are such, and hundreds are on a page.
-        guard !text.utf8.allSatisfy(Self.isItself) else { return text }
+        guard !text.utf8.allSatisfy(isItself) else { return text }
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {

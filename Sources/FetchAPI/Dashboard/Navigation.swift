@@ -1,6 +1,5 @@
 import FetchJobs
 import HTTPTypes
-import Mustache
 
 /// The screens that every page leads to.
 struct Navigation {

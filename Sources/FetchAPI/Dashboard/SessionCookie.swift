@@ -1,6 +1,6 @@
 import Crypto
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// What the browser keeps of a sign-in to the dashboard: its id and its times, signed (SEC-70).
 ///

@@ -1,6 +1,4 @@
-import Mustache
-
-/// The pages' templates, compiled when the server starts.
+/// The pages' templates, read when the server starts.
 struct Templates: Sendable {
     enum Page: String, CaseIterable {
         case layout, message
@@ -13,20 +11,24 @@ struct Templates: Sendable {
             docsFind
     }
 
-    private let library: MustacheLibrary
+    private let templates: [String: MustacheTemplate]
 
     init() {
-        MustacheContentTypes.register(MarkupEscape(), named: MarkupEscape.name)
-        var library = MustacheLibrary()
+        var templates: [String: MustacheTemplate] = [:]
         for page in Page.allCases {
             do {
-                try library.register(Embedded.files["\(page.rawValue).mustache"] ?? "", named: page.rawValue)
+                let template = try MustacheTemplate(Embedded.files["\(page.rawValue).mustache"] ?? "")
+                let unknown = template.partials.filter { Page(rawValue: $0) == nil }
+                precondition(unknown.isEmpty, "the template \(page) names others that are not there: \(unknown)")
+                templates[page.rawValue] = template
             } catch {
-                preconditionFailure("the template \(page) is not valid: \(error)")
+                preconditionFailure("the template \(page) is not valid at line \(error.line): \(error)")
             }
         }
-        self.library = library
+        self.templates = templates
     }
 
-    func render(_ page: Page, _ content: Any) -> String { library.render(content, withTemplate: page.rawValue) ?? "" }
+    func render(_ page: Page, _ content: Any) -> String {
+        MustacheRenderer.render(page.rawValue, of: templates, content)
+    }
 }

@@ -146,7 +146,7 @@ struct Timeline {
     var markup: String {
         var markup = ""
         for row in rows {
-            let title = MarkupEscape().escapeText(row.title)
+            let title = MarkupEscape.escaped(row.title)
             markup += "<div class=\"line\"><span class=\"what\" title=\"\(title)\">\(title)</span>"
             markup += "<span class=\"hint\">\(row.duration)</span>\(row.chart)</div>\n"
         }

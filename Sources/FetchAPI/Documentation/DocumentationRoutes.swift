@@ -14,8 +14,6 @@ final class DocumentationRoutes: Sendable {
     private struct Contents: Sendable {
         let reference: Reference
         let search: DocumentationSearch
-        /// The whole description as JSON.
-        let json: Document
     }
 
     init(templates: Templates) { self.templates = templates }
@@ -37,13 +35,14 @@ final class DocumentationRoutes: Sendable {
             },
             Route(.get, "/openapi.json") { call in
                 _ = try call.query()
-                return try await self.contents().json.response(to: call)
+                return Self.json.response(to: call)
             },
         ]
     }
 
     private static let script = Document(Embedded.files["docs.js"] ?? "", type: "text/javascript; charset=utf-8")
-    private static let yaml = Document(ServiceRoutes.openAPI, type: "application/yaml")
+    private static let yaml = Document(Embedded.files["openapi.yaml"] ?? "", type: "application/yaml")
+    private static let json = Document(ServiceRoutes.openAPI, type: "application/json")
 
     // MARK: Contents
 
@@ -53,11 +52,8 @@ final class DocumentationRoutes: Sendable {
         return try await NIOThreadPool.singleton.runIfActive {
             try Self.known.withLock { known in
                 if let known { return known }
-                let document = ServiceRoutes.openAPI
-                let reference = try Reference(document: document, links: Self.links)
-                let contents = Contents(
-                    reference: reference, search: DocumentationSearch(reference),
-                    json: Document(try Reference.json(document: document), type: "application/json"))
+                let reference = try Reference(document: ServiceRoutes.openAPI, links: Self.links)
+                let contents = Contents(reference: reference, search: DocumentationSearch(reference))
                 known = contents
                 return contents
             }

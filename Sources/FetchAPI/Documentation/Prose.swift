@@ -74,5 +74,5 @@ struct Prose: Sendable {
         return "<a href=\"\(Self.escaped(link))\">\(element)</a>"
     }
 
-    static func escaped(_ text: some StringProtocol) -> String { MarkupEscape().escapeText(String(text)) }
+    static func escaped(_ text: some StringProtocol) -> String { MarkupEscape.escaped(String(text)) }
 }

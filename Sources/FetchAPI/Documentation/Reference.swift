@@ -1,5 +1,4 @@
 import FetchJobs
-import Yams
 
 /// What the reference pages show, read from `openapi.yaml`.
 struct Reference: Sendable {
@@ -111,8 +110,9 @@ struct Reference: Sendable {
     let schemas: [Schema]
     let prose: Prose
 
+    /// - Parameter document: As JSON.
     init(document: String, links: [String: String]) throws {
-        let root = OpenAPINode(try Yams.compose(yaml: document), root: nil)
+        let root = try OpenAPINode(document: document)
         let named = root["components"]["schemas"].members
         let found = Self.operations(of: root)
         var links = links
@@ -136,13 +136,6 @@ struct Reference: Sendable {
         }
         let uses = SchemaUses(named, found)
         self.schemas = named.map { name, node in uses.schema(name, node, schemas) }
-    }
-
-    /// The document as JSON.
-    static func json(document: String) throws -> String {
-        var writer = JSONWriter()
-        OpenAPINode(try Yams.compose(yaml: document), root: nil).write(to: &writer)
-        return writer.text
     }
 
     /// An operation as it is found in the document.

@@ -1,5 +1,5 @@
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// Where a list goes on: after which element, under which filter.
 struct Cursor<Kind: IdentifierKind> {

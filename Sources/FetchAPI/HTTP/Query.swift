@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 
 /// The parameters of a request's query, each there once.
 struct Query: Sendable {
@@ -113,7 +112,7 @@ struct Query: Sendable {
 
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String? {
         let spaced = bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-        guard let text = String(validating: spaced, as: UTF8.self)?.removingPercentEncoding, !text.utf8.contains(0)
+        guard let text = String(validating: spaced, as: UTF8.self)?.percentDecoded, !text.utf8.contains(0)
         else { return nil }
         return text
     }

@@ -1,6 +1,6 @@
 import Crypto
 import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 

@@ -1,6 +1,6 @@
 import FetchJobs
 import FetchRuntime
-import Foundation
+import FoundationEssentials
 import Logging
 
 /// The identity provider that people sign in to the dashboard at, by OpenID Connect with an authorization code and PKCE.

@@ -1,6 +1,6 @@
 import Crypto
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// A sign-in that somebody has begun at an identity provider, as his browser keeps it: sealed, for ten minutes.
 ///

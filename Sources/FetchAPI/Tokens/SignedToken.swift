@@ -1,5 +1,5 @@
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// A JSON Web Token in its compact form (RFC 7515 §7.1), read strictly; nothing in it is proved by that.
 struct SignedToken {

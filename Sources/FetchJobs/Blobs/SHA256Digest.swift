@@ -1,6 +1,6 @@
 package import Crypto
 import FetchEngine
-import Foundation
+import FoundationEssentials
 
 /// The SHA-256 of a body.
 package struct SHA256Digest: Sendable, Equatable {

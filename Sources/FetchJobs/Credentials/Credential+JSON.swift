@@ -1,5 +1,5 @@
 package import FetchEngine
-import Foundation
+import FoundationEssentials
 
 // Credentials as clients write them. They are never written back.
 extension Credential {

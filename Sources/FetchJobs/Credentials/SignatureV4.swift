@@ -1,6 +1,6 @@
 import Crypto
 import FetchEngine
-import Foundation
+import FoundationEssentials
 
 /// Signs requests as AWS Signature Version 4 says.
 ///

@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import FoundationEssentials
 
 /// The two keys of a tenant by which origins tell its requests from those of others; they never print themselves.
 ///

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A curl command, read as a job.
 ///
 /// What a job says otherwise, or cannot do, is refused by the name of the option, with what to do about it. What is about

@@ -1,5 +1,5 @@
 import FetchEngine
-import Foundation
+import FoundationEssentials
 
 /// The request that the options of a curl command describe, as far as it was read.
 struct CurlDraft {

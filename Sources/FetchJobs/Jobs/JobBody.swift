@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The body of a job: the form that its client chose, and the bytes that it stands for.
 package enum JobBody: Sendable, Equatable {

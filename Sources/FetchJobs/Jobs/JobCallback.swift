@@ -1,5 +1,5 @@
 import FetchEngine
-import Foundation
+import FoundationEssentials
 package import HTTPTypes
 
 /// A job that is stored with the end of an attempt of another one, and tells of it.

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A formula for the wait before an attempt, such as `min(3600, 5 * pow(2, retried))`.
 ///
@@ -41,10 +41,10 @@ package struct WaitExpression: Sendable, Equatable {
         func callAsFunction(_ values: ArraySlice<Double>) -> Double {
             let first = values[values.startIndex]
             return switch self {
-            case .pow: Foundation.pow(first, values[values.startIndex + 1])
+            case .pow: Glibc.pow(first, values[values.startIndex + 1])
             case .sqrt: first.squareRoot()
             case .abs: Swift.abs(first)
-            case .exp: Foundation.exp(first)
+            case .exp: Glibc.exp(first)
             case .floor: first.rounded(.down)
             case .ceil: first.rounded(.up)
             case .round: first.rounded()

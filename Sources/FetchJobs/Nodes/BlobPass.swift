@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import FoundationEssentials
 
 /// Lets a node ask another one for the bytes of one blob, or for their removal, within a minute.
 ///

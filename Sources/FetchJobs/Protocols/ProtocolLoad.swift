@@ -1,5 +1,5 @@
 package import FetchEngine
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// A load as a message to the address of a registered protocol.

@@ -1,5 +1,5 @@
 package import FetchEngine
-import Foundation
+import FoundationEssentials
 
 /// A load that waits for an answer and holds nothing but this (docs/delegate.md).
 package struct ParkedLoad: Sendable {

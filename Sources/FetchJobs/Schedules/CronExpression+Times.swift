@@ -1,5 +1,3 @@
-package import Foundation
-
 extension CronExpression {
     /// The first time after another one, in seconds since 1970, by the clock of a time zone.
     ///
@@ -61,40 +59,7 @@ extension CronExpression {
     }
 }
 
-/// A day of the Gregorian calendar.
-private struct CivilDay {
-    let month: Int
-    let day: Int
-    /// 0 is Sunday.
-    let weekday: Int
-
-    /// - Parameter number: Counts from 1970-01-01.
-    init(_ number: Int64) {
-        // Years begin in March here, so that leap days end them.
-        let dayOfEra = (number + 719_468).quotientAndModulus(by: 146_097).modulus
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shifted = (5 * dayOfYear + 2) / 153
-        day = Int(dayOfYear - (153 * shifted + 2) / 5 + 1)
-        month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
-        weekday = Int((number + 4).quotientAndModulus(by: 7).modulus)
-    }
-}
-
-extension Int64 {
-    /// Divided downwards, so that the remainder is never negative.
-    fileprivate func quotientAndModulus(by divisor: Int64) -> (quotient: Int64, modulus: Int64) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-    }
-}
-
 extension TimeZone {
-    /// Seconds that its clock is ahead of UTC.
-    fileprivate func offset(at time: Int64) -> Int64 {
-        Int64(secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
-    }
-
     /// The first moment when its clock shows this, or the moment of the change that leaves it out.
     fileprivate func moment(showing wall: Int64) -> Int64 {
         // No clock is changed twice within two days.

@@ -1,5 +1,3 @@
-package import Foundation
-
 /// By which rule a schedule's times follow each other.
 package enum Recurrence: Sendable, Equatable {
     case cron(CronExpression, TimeZone)
@@ -48,18 +46,10 @@ extension JSONReader {
     /// A time zone by its name in the IANA database.
     func timeZone() -> TimeZone? {
         guard let name = string(maximumLength: 64) else { return nil }
-        // Abbreviations and offsets name no zone: "EST" has no summer time, and "IST" is three zones.
-        guard name == "UTC" || name.contains("/"), let zone = TimeZone(identifier: name) else {
+        guard let zone = TimeZone(named: name) else {
             refuse("must be the name of a time zone in the IANA database, such as Europe/Berlin, or UTC")
             return nil
         }
         return zone
     }
-}
-
-extension TimeZone {
-    /// Its name in the IANA database, as ``JSONReader/timeZone()`` reads it.
-    ///
-    /// Foundation knows UTC and answers to that name, but calls it GMT.
-    package var ianaName: String { identifier == "GMT" ? "UTC" : identifier }
 }

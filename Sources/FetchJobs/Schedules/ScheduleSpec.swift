@@ -1,5 +1,3 @@
-import Foundation
-
 /// The submission of a schedule: the template of its jobs, and its times.
 ///
 /// A value that exists is valid, as a ``JobSpec`` is.
@@ -110,7 +108,7 @@ extension ScheduleSpec {
     private static func recurrence(_ object: JSONObjectReader) -> Recurrence? {
         if let cron = object["cron"] {
             object["interval"]?.refuse("cannot be there beside cron")
-            let zone = object["timeZone"].map { $0.timeZone() } ?? TimeZone(identifier: "UTC")
+            let zone = object["timeZone"].map { $0.timeZone() } ?? .utc
             guard let expression = cron.cronExpression(), let zone else { return nil }
             return .cron(expression, zone)
         }
@@ -162,7 +160,7 @@ extension ScheduleSpec {
         switch recurrence {
         case .cron(let expression, let zone):
             writer.member("cron", expression.description)
-            writer.member("timeZone", zone.ianaName)
+            writer.member("timeZone", zone.name)
         case .interval(let interval): writer.member("interval", interval)
         }
         writer.member("urlGroup", urlGroup)

@@ -1,5 +1,5 @@
 package import FetchEngine
-import Foundation
+import FoundationEssentials
 package import HTTPTypes
 
 /// One message sent, and its response.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Reads the data of events: the present state of their subjects.
 package struct EventContents: Sendable {
@@ -83,7 +83,7 @@ package struct EventContents: Sendable {
         if let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) {
             writer.member("text", text)
         } else {
-            writer.member("base64", Foundation.Data(bytes).base64EncodedString())
+            writer.member("base64", FoundationEssentials.Data(bytes).base64EncodedString())
         }
     }
 }

@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import FoundationEssentials
 
 /// The key that a webhook's messages are signed with; it never prints itself.
 package struct WebhookSecret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {

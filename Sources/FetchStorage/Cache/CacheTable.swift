@@ -1,7 +1,6 @@
 import Crypto
 import FetchEngine
 import FetchJobs
-import Foundation
 import HTTPTypes
 import Postgres
 

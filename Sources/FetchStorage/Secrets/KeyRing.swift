@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import FoundationEssentials
 
 /// The keys that secrets in the database are sealed with; they are not in the database themselves (SEC-50, SEC-51).
 ///

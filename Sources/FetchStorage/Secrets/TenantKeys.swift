@@ -1,6 +1,6 @@
 import Crypto
 import FetchJobs
-import Foundation
+import FoundationEssentials
 package import Postgres
 
 /// The key of each tenant, which its secrets are sealed with; the key ring wraps it (SEC-50).

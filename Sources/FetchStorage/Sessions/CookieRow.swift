@@ -1,7 +1,6 @@
 import Crypto
 import FetchEngine
 import FetchJobs
-import Foundation
 import Postgres
 
 /// A cookie as the table `cookies` holds it: its value sealed.

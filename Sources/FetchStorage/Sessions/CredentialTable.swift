@@ -1,7 +1,6 @@
 import Crypto
 import FetchEngine
 import FetchJobs
-import Foundation
 import Postgres
 
 /// Reads and writes the credentials of sessions.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FetchJobs
 import FetchStorage
-import Foundation
+import Glibc
 import Logging
 
 struct AuditCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import SystemPackage
 
 /// Completions for shells.
 struct CompletionsCommand: ParsableCommand {
@@ -40,7 +41,7 @@ struct CompletionsCommand: ParsableCommand {
             switch self {
             case .bash: "New shells know them, where the package bash-completion is."
             case .zsh:
-                "Add to ~/.zshrc, before compinit: fpath=(\((path as NSString).deletingLastPathComponent) $fpath)"
+                "Add to ~/.zshrc, before compinit: fpath=(\(FilePath(path).removingLastComponent().string) $fpath)"
             case .fish: "New shells know them."
             }
         }
@@ -56,14 +57,14 @@ struct CompletionsCommand: ParsableCommand {
         func run() throws {
             try ExitError.reportingNow {
                 let environment = ProcessInfo.processInfo.environment
-                let name = ((environment["SHELL"] ?? "") as NSString).lastPathComponent
+                let name = FilePath(environment["SHELL"] ?? "").lastComponent?.string ?? ""
                 guard let shell = shell ?? Shell(rawValue: name) else {
                     throw ExitError(.configuration, "SHELL is no shell that is known here; say which by --shell")
                 }
                 let path = try shell.path(environment)
                 do {
                     try FileManager.default.createDirectory(
-                        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+                        atPath: FilePath(path).removingLastComponent().string, withIntermediateDirectories: true)
                     try shell.script.write(toFile: path, atomically: true, encoding: .utf8)
                 } catch {
                     throw ExitError(.unavailable, "\(path) cannot be written")

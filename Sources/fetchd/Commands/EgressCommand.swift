@@ -2,7 +2,6 @@ import ArgumentParser
 import FetchEngine
 import FetchJobs
 import FetchStorage
-import Foundation
 
 struct EgressCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -82,12 +81,9 @@ struct EgressCommand: AsyncParsableCommand {
 
 /// Where commands have egress documents from: files, and the database.
 enum EgressFile {
-    static func bytes(_ path: String) throws -> Data {
-        do {
-            if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
-            return try Data(contentsOf: URL(filePath: path))
-        } catch {
-            throw ExitError(.unavailable, "\(path) cannot be read: \(error.localizedDescription)")
+    static func bytes(_ path: String) throws -> [UInt8] {
+        do { return try FileContents.bytes(of: path) } catch {
+            throw ExitError(.unavailable, "\(path) cannot be read: \(error)")
         }
     }
 
@@ -97,7 +93,7 @@ enum EgressFile {
             guard bytes.count <= EgressDocument.maximumBytes else {
                 throw ExitError(.configuration, "\(path): is longer than \(EgressDocument.maximumBytes) bytes")
             }
-            return try EgressDocument.rules(json: try JSONParser.parse(Array(bytes)))
+            return try EgressDocument.rules(json: try JSONParser.parse(bytes))
         } catch let failure as JSONParser.Failure {
             throw ExitError(.configuration, "\(path): at byte \(failure.offset): \(failure.message)")
         } catch let input as InvalidInput {

@@ -2,9 +2,9 @@ import FetchAPI
 import FetchEngine
 import FetchJobs
 import FetchStorage
-import Foundation
 import Glibc
 import HTTPTypes
+import SystemPackage
 
 /// What "fetchd doctor" has found out, each with what to do.
 struct Examination: Sendable {
@@ -44,7 +44,7 @@ struct Examination: Sendable {
     static func ofMachine(_ settings: Settings) -> [Finding] {
         [
             descriptors(settings.descriptors.total), directory(settings.dataDirectory), disk(settings.dataDirectory),
-            guardian(settings),
+            timeZones(TimeZone.directory), guardian(settings),
         ] + keyFiles(settings)
     }
 
@@ -82,9 +82,17 @@ struct Examination: Sendable {
     private static func nearestDirectory(_ path: String) -> String {
         var path = path
         while access(path, F_OK) != 0, path != "/", !path.isEmpty {
-            path = (path as NSString).deletingLastPathComponent
+            path = FilePath(path).removingLastComponent().string
         }
         return path
+    }
+
+    static func timeZones(_ directory: String) -> Finding {
+        guard access(directory, R_OK | X_OK) == 0 else {
+            return Finding(
+                .wrong, "time zones", "\(directory) cannot be read, and schedules follow it", advice: "install tzdata")
+        }
+        return Finding(.good, "time zones", directory)
     }
 
     static func guardian(_ settings: Settings) -> Finding {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import FetchEngine
 import FetchJobs
-import Foundation
 import Glibc
 
 /// `fetchd get URL`: one load through the engine, with no server and no database.
@@ -291,10 +290,10 @@ struct GetCommand: AsyncParsableCommand {
             configuration.proxies = ProxyConfiguration(rules: [.init(routes: [.proxy(proxy)])])
         }
         if let authorities {
-            guard let pem = try? Data(contentsOf: URL(filePath: authorities)) else {
+            guard let pem = try? FileContents.bytes(of: authorities) else {
                 throw exit(.cannotRead, "\(authorities) cannot be read.")
             }
-            configuration.tls.anchors = .pem(Array(pem))
+            configuration.tls.anchors = .pem(pem)
         }
         return configuration
     }

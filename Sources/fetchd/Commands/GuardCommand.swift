@@ -2,7 +2,7 @@ import ArgumentParser
 import FetchEngine
 import FetchJobs
 import FetchStorage
-import Foundation
+import FoundationEssentials
 
 /// Judges a URL as a job's would be, without loading it (SEC-13).
 struct GuardCommand: AsyncParsableCommand {
@@ -77,7 +77,7 @@ struct GuardCommand: AsyncParsableCommand {
 
     private static func addresses(_ path: String) throws -> [String: [IPAddress]] {
         let bytes = try EgressFile.bytes(path)
-        guard let map = try? JSONDecoder().decode([String: [String]].self, from: bytes) else {
+        guard let map = try? JSONDecoder().decode([String: [String]].self, from: Data(bytes)) else {
             throw ExitError(.configuration, "\(path) is not a JSON object of names with lists of addresses")
         }
         return try map.mapValues { texts in

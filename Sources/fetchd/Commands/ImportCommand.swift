@@ -1,6 +1,5 @@
 import ArgumentParser
 import FetchJobs
-import Foundation
 import HTTPTypes
 
 /// Jobs from the commands of other programs.
@@ -60,7 +59,7 @@ struct ImportCommand: AsyncParsableCommand {
             guard command == "-" else { return command }
             do {
                 let limit = CurlCommand.maximumLength + 1
-                return String(decoding: try FileHandle.standardInput.read(upToCount: limit) ?? Data(), as: UTF8.self)
+                return String(decoding: try FileContents.bytes(of: "-", limit: limit), as: UTF8.self)
             } catch {
                 throw CurlCommand.Fault("Standard input cannot be read.")
             }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import FetchEngine
 import FetchJobs
-import Foundation
 import HTTPTypes
 
 /// Jobs of a running service.
@@ -169,11 +168,8 @@ struct JobsCommand: AsyncParsableCommand {
                 return JSONWriter.object { $0.member("request", target.contains("://") ? target : url) }
             }
             let path = file ?? "-"
-            do {
-                if path == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
-                return Array(try Data(contentsOf: URL(filePath: path)))
-            } catch {
-                throw ExitError(.unavailable, "\(path) cannot be read")
+            do { return try FileContents.bytes(of: path) } catch {
+                throw ExitError(.unavailable, "\(path) cannot be read: \(error)")
             }
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import SystemPackage
 
 /// Manual pages, one a command.
 struct ManCommand: ParsableCommand {
@@ -36,7 +37,7 @@ struct ManCommand: ParsableCommand {
             try ExitError.reportingNow {
                 let directory = try directory ?? Self.standard(ProcessInfo.processInfo.environment)
                 for page in try ManCommand.pages() {
-                    let path = (directory as NSString).appendingPathComponent(page.file)
+                    let path = FilePath(directory).appending(page.file).string
                     do {
                         try FileManager.default.createDirectory(
                             atPath: directory, withIntermediateDirectories: true)

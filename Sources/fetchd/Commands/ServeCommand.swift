@@ -1,6 +1,7 @@
 import ArgumentParser
 import FetchAPI
 import FetchEngine
+import FetchJobs
 import FetchRuntime
 import FetchStorage
 import Glibc
@@ -21,7 +22,8 @@ struct ServeCommand: AsyncParsableCommand {
             and then running jobs for WORKER_DRAIN_SECONDS; a second one gives the jobs that still run to other nodes \
             at once, and a third ends the program.
 
-            Exit codes: 0 stopped as asked, 64 wrong usage, 69 the database cannot be reached, 78 a setting is wrong.
+            Exit codes: 0 stopped as asked, 64 wrong usage, 69 the database cannot be reached, 78 a setting is wrong or \
+            the machine lacks something.
             """
     )
 
@@ -39,6 +41,9 @@ struct ServeCommand: AsyncParsableCommand {
             do { try settings.session.authentication.kerberosRealms?.enter() } catch {
                 throw ExitError(.configuration, "KERBEROS_REALMS: \(error)")
             }
+            let timeZones = Examination.timeZones(TimeZone.directory)
+            // A node that cannot read the zone of a schedule would let it rest for all nodes.
+            if let advice = timeZones.advice { throw ExitError(.configuration, "\(timeZones.text): \(advice)") }
             let log = ProgramLog.standardError(settings.logFormat)
             let logger = log.logger(settings.logLevel)
             let metrics = MetricsRegistry()

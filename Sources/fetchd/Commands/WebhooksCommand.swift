@@ -1,6 +1,6 @@
 import ArgumentParser
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,8 +50,8 @@ struct WebhooksCommand: AsyncParsableCommand {
         func run() async throws {
             try await ExitError.reporting {
                 let secret = try secret(ProcessInfo.processInfo.environment[Self.variable])
-                let body = try FileHandle.standardInput.readToEnd() ?? Data()
-                switch verdict(on: Array(body), with: secret, now: Timestamp.now.seconds) {
+                let body = try FileContents.bytes(of: "-")
+                switch verdict(on: body, with: secret, now: Timestamp.now.seconds) {
                 case .valid: print("valid: signed with this secret")
                 case .notSigned:
                     print("not valid: no signature was made with this secret for this id, timestamp and body")
@@ -72,7 +72,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             guard let text = try secretFile.map(Self.text) ?? environment else {
                 throw ExitError(.configuration, "there is no secret: give --secret-file, or set \(Self.variable)")
             }
-            guard let secret = WebhookSecret(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            guard let secret = WebhookSecret(text.trimmingWhiteSpace) else {
                 throw ExitError(.configuration, "the secret is not whsec_ and base64")
             }
             return secret

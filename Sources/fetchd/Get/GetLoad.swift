@@ -1,8 +1,8 @@
 import FetchEngine
 import FetchJobs
-import Foundation
 import Glibc
 import HTTPTypes
+import SystemPackage
 import UnixSignals
 
 /// One load of `fetchd get`, from its first byte to the exit code.
@@ -165,12 +165,16 @@ struct GetLoad: Sendable {
 
     /// What of a file is there already.
     private static func read(_ file: ResumedFile, _ take: ([UInt8]) -> Void) throws {
-        let handle = try FileHandle(forReadingFrom: URL(filePath: file.path))
-        defer { try? handle.close() }
-        var left = file.bytes
-        while left > 0, let data = try handle.read(upToCount: Int(min(left, 1 << 20))), !data.isEmpty {
-            take(Array(data))
-            left -= Int64(data.count)
+        let descriptor = try FileDescriptor.open(FilePath(file.path), .readOnly, options: .closeOnExec)
+        try descriptor.closeAfter {
+            var left = file.bytes
+            var chunk = [UInt8](repeating: 0, count: 1 << 20)
+            while left > 0 {
+                let count = try chunk.withUnsafeMutableBytes { try descriptor.read(into: $0) }
+                guard count > 0 else { break }
+                take(Array(chunk.prefix(Int(min(left, Int64(count))))))
+                left -= Int64(count)
+            }
         }
     }
 

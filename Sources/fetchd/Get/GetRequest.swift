@@ -1,4 +1,5 @@
 import FetchEngine
+import FetchJobs
 import Glibc
 import HTTPTypes
 
@@ -119,20 +120,7 @@ struct GetRequest {
     }
 
     private static func contents(of path: String) throws(Fault) -> [UInt8] {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw cannotRead(path) }
-        defer { if path != "-" { close(descriptor) } }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count == 0 { return bytes }
-            if count > 0 {
-                bytes.append(contentsOf: chunk[..<count])
-            } else if errno != EINTR {
-                throw cannotRead(path)
-            }
-        }
+        do { return try FileContents.bytes(of: path) } catch { throw .cannotRead("\(path) cannot be read: \(error).") }
     }
 
     private static func cannotRead(_ path: String) -> Fault {

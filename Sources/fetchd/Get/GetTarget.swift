@@ -1,6 +1,5 @@
 import FetchEngine
 import FetchJobs
-import Foundation
 
 /// A URL as it was typed, with what other options add to it.
 enum GetTarget {
@@ -24,7 +23,7 @@ enum GetTarget {
     /// - Parameter login: `user:password`, or `user` alone.
     static func url(_ url: URLRecord, for login: String) throws(URLRecord.Failure) -> URLRecord {
         let plain = url.withoutCredentials().description
-        guard let start = plain.range(of: "://") else { return url }
+        guard let start = plain.firstRange(of: "://") else { return url }
         let (user, password) = Self.parts(of: login)
         let credentials = user.percentEncoded + (password.map { ":" + $0.percentEncoded } ?? "")
         return try URLRecord(plain[..<start.upperBound] + credentials + "@" + plain[start.upperBound...])
@@ -46,7 +45,7 @@ enum GetTarget {
     /// The last part of a URL's path, as the name of a file here.
     static func fileName(of url: URLRecord) -> String {
         let last = url.path.split(separator: "/", omittingEmptySubsequences: false).last.map { String($0) } ?? ""
-        return BodyDestination.fileName(last.removingPercentEncoding ?? last)
+        return BodyDestination.fileName(last.percentDecoded ?? last)
     }
 }
 

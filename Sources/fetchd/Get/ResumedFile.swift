@@ -1,5 +1,4 @@
 import FetchEngine
-import Foundation
 import HTTPTypes
 
 /// A file of which a part is there already, and that the rest is asked for.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A command with its arguments and subcommands, as `--help` describes it.
 ///

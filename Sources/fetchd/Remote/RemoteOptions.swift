@@ -1,7 +1,7 @@
 import ArgumentParser
 import FetchEngine
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// The flags of every command that speaks with a running service.
 struct RemoteOptions: ParsableArguments {
@@ -109,7 +109,7 @@ struct RemoteOptions: ParsableArguments {
                 text = try environment["FETCHD_KEY_FILE"].nonEmpty.map { try Self.content(of: $0) }
             }
         }
-        guard let key = text?.trimmingCharacters(in: .whitespacesAndNewlines), !key.isEmpty else { return nil }
+        guard let key = text?.trimmingWhiteSpace, !key.isEmpty else { return nil }
         guard key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw ExitError(.configuration, "the API key has a character that no key has")
         }

@@ -1,5 +1,6 @@
 import FetchJobs
-import Foundation
+import Glibc
+import SystemPackage
 
 extension RemoteOptions {
     /// Prints a list in the form that is asked for.
@@ -40,5 +41,8 @@ extension RemoteOptions {
     }
 
     /// Writes a line to standard output at once, since another program may wait for it.
-    static func write(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+    static func write(_ line: String) {
+        // Who reads no more wants no more.
+        do { try FileDescriptor.standardOutput.writeAll((line + "\n").utf8) } catch { exit(EXIT_FAILURE) }
+    }
 }

@@ -1,5 +1,6 @@
 import FetchEngine
-import Foundation
+import FetchJobs
+import FoundationEssentials
 import Glibc
 
 /// A service and who asks it, by a name: a section of the user's file of profiles.
@@ -49,7 +50,7 @@ struct RemoteProfile: Sendable, Equatable {
     static func read(_ text: String, of path: String, home: String) throws(ExitError) -> [RemoteProfile] {
         var profiles: [RemoteProfile] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let line = line.trimmingCharacters(in: .whitespaces)
+            let line = line.trimmingWhiteSpace
             if line.isEmpty || line.hasPrefix("#") { continue }
             let fault: String?
             if line.hasPrefix("[") {
@@ -79,7 +80,7 @@ struct RemoteProfile: Sendable, Equatable {
 
     private mutating func set(_ line: String, home: String) -> String? {
         let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            .map { $0.trimmingCharacters(in: .whitespaces) }
+            .map { $0.trimmingWhiteSpace }
         guard parts.count == 2, !parts[1].isEmpty else { return "is not name = value" }
         switch parts[0] {
         case "url":

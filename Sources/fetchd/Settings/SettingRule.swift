@@ -3,7 +3,6 @@ import FetchEngine
 import FetchJobs
 import FetchRuntime
 import FetchStorage
-import Foundation
 import HTTPTypes
 import Logging
 
@@ -136,7 +135,7 @@ extension SettingRule where Value == Set<String> {
         SettingRule(
             description: "a list of values of the claim with commas between them, 256 bytes each at most",
             parse: { text in
-                let values = text.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                let values = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingWhiteSpace)
                 guard values.allSatisfy({ TokenSubject.allows($0) }) else { return nil }
                 return Set(values)
             },
@@ -245,8 +244,8 @@ extension SettingRule where Value == HTTPFields {
                 for pair in text.split(separator: ",") {
                     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                     guard parts.count == 2,
-                        let name = HTTPField.Name(parts[0].trimmingCharacters(in: .whitespaces)),
-                        let value = parts[1].trimmingCharacters(in: .whitespaces).removingPercentEncoding,
+                        let name = HTTPField.Name(parts[0].trimmingWhiteSpace),
+                        let value = parts[1].trimmingWhiteSpace.percentDecoded,
                         HTTPField.isValidValue(value)
                     else { return nil }
                     fields.append(HTTPField(name: name, value: value).markedSensitive)
@@ -300,6 +299,10 @@ extension SettingRule where Value == Aria2Listener {
 extension Double {
     /// Without a fraction where there is none, and never with an exponent.
     fileprivate var plain: String {
-        formatted(.number.precision(.fractionLength(0...9)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
+        let billionths = Int128((magnitude * 1e9).rounded())
+        let (whole, fraction) = billionths.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let digits = String(fraction + 1_000_000_000).dropFirst()
+        let shown = digits.lastIndex { $0 != "0" }.map { "." + digits[...$0] } ?? ""
+        return "\(self < 0 && billionths > 0 ? "-" : "")\(whole)\(shown)"
     }
 }

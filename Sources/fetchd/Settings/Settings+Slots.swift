@@ -1,5 +1,6 @@
 import FetchEngine
-import Foundation
+import FetchJobs
+import FoundationEssentials
 import Glibc
 
 // How many jobs a node runs at once by default.
@@ -19,6 +20,6 @@ extension Settings {
     private static func availableMemory() -> Int64 {
         let machine = Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
         let limit = try? String(contentsOfFile: "/sys/fs/cgroup/memory.max", encoding: .utf8)
-        return min(machine, limit.flatMap { Int64($0.trimmingCharacters(in: .newlines)) } ?? .max)
+        return min(machine, limit.flatMap { Int64($0.trimmingWhiteSpace) } ?? .max)
     }
 }

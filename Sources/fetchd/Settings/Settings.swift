@@ -4,7 +4,8 @@ import FetchJobs
 import FetchRuntime
 import FetchStorage
 import FetchWorker
-import Foundation
+import FoundationEssentials
+import Glibc
 import HTTPTypes
 import Logging
 

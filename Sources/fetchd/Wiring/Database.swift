@@ -2,11 +2,11 @@ import EventLoop
 import FetchJobs
 import FetchRuntime
 import FetchStorage
-import Foundation
 import Logging
 import Postgres
 import PostgresCluster
 import ServiceLifecycle
+import SystemPackage
 
 /// The database of this process: the private cluster, when it is ours, and the connections to it.
 struct Database: Sendable {
@@ -195,4 +195,4 @@ extension Result where Failure == any Error, Success: ~Copyable {
 }
 
 /// Prints a line on standard error.
-func printError(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+func printError(_ line: String) { _ = try? FileDescriptor.standardError.writeAll((line + "\n").utf8) }

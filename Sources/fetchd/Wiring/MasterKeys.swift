@@ -1,5 +1,7 @@
 import FetchStorage
-import Foundation
+import FoundationEssentials
+import Glibc
+import SystemPackage
 
 /// Where the master keys come from: the environment, or a file in the data directory that is made at the first start.
 enum MasterKeys {
@@ -40,15 +42,17 @@ enum MasterKeys {
     }
 
     private static func create(_ path: String) throws -> String {
-        let directory = (path as NSString).deletingLastPathComponent
+        let directory = FilePath(path).removingLastComponent().string
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let text = KeyRing.generate()
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         // Another process may have made it in between: then its keys are the ones.
         guard descriptor >= 0 else { return try read(path) }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try file.write(contentsOf: Data((text + "\n").utf8))
-        try file.synchronize()
+        let file = FileDescriptor(rawValue: descriptor)
+        try file.closeAfter {
+            try file.writeAll((text + "\n").utf8)
+            guard fsync(descriptor) == 0 else { throw Errno(rawValue: errno) }
+        }
         return text
     }
 }

@@ -1,8 +1,9 @@
 import FetchAPI
 import FetchEngine
+import FetchJobs
 import FetchStorage
 import FetchWorker
-import Foundation
+import Glibc
 import Logging
 
 /// TLS between this node and everybody else: the certificate that it shows clients is its own to other nodes too.
@@ -77,8 +78,8 @@ struct NodeTLS {
 
     /// - Throws: An error that names the setting and the file.
     private static func read(_ path: String, of variable: String) throws -> [UInt8] {
-        do { return Array(try Data(contentsOf: URL(filePath: path))) } catch {
-            throw Settings.Failure(variable, "\(path) cannot be read: \((error as NSError).localizedDescription)")
+        do { return try FileContents.bytes(of: path) } catch {
+            throw Settings.Failure(variable, "\(path) cannot be read: \(error)")
         }
     }
 

@@ -1,5 +1,5 @@
 import FetchRuntime
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The metrics that every process has by Prometheus' convention, read from `/proc` as the metrics are.

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// The text of a field of the page, which the page escapes.
-    private static func escaped(_ text: String) -> String { MarkupEscape().escapeText(text) }
+    private static func escaped(_ text: String) -> String { MarkupEscape.escaped(text) }
 
     private static func count(_ server: TestServer) async throws -> Int {
         try await server.jobs.jobs(of: server.key.tenant, matching: JobFilter(), page: JobPage(limit: 10)).count

@@ -2,7 +2,6 @@ import FetchEngine
 import FetchJobs
 import TestSupport
 import Testing
-import Yams
 
 @testable import FetchAPI
 
@@ -65,7 +64,7 @@ import Yams
 
     @Test(arguments: bodies)
     func `a member that is left out is read as its described default, and no other has one`(_ body: Body) throws {
-        let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)
+        let document = try OpenAPINode(document: ServiceRoutes.openAPI)
         let probe = DefaultProbe(read: body.read)
         #expect(probe.value(document["components"]["schemas"][body.schema].sample) != nil, "the sample is refused")
         let faults = probe.faults(of: document["components"]["schemas"][body.schema], at: "", in: { $0 })
@@ -78,15 +77,13 @@ import Yams
             let count = object?["count"]?.integer(in: 0...9) ?? 5
             return [object?["name"]?.string() ?? "", "\(count)", "\(object?["quick"]?.bool() ?? true)"]
         }
-        let yaml = """
-            type: object
-            additionalProperties: false
-            properties:
-              count: { type: integer, minimum: 0, maximum: 9, default: 4 }
-              quick: { type: boolean }
-              name: { type: string, default: x }
+        let document = """
+            {"type": "object", "additionalProperties": false, "properties": {
+              "count": {"type": "integer", "minimum": 0, "maximum": 9, "default": 4},
+              "quick": {"type": "boolean"},
+              "name": {"type": "string", "default": "x"}}}
             """
-        let schema = OpenAPINode(try Yams.compose(yaml: yaml), root: nil)
+        let schema = try OpenAPINode(document: document)
         let faults = DefaultProbe(read: { try read($0) }).faults(of: schema, at: "", in: { $0 })
         #expect(
             faults == [

@@ -2,7 +2,6 @@ import FetchJobs
 import HTTPTypes
 import TestSupport
 import Testing
-import Yams
 
 @testable import FetchAPI
 
@@ -83,7 +82,7 @@ import Yams
         let (_, token) = try await server.keys.create(name: "operator", tenant: "default", scopes: .all)
         try await server.test { client in
             let call = client.with("Bearer \(token.revealed)")
-            let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)
+            let document = try OpenAPINode(document: ServiceRoutes.openAPI)
             var (count, unmet) = (0, Set(Self.known))
             // A question is there only while a load asks it; the tests of questions look at its body. Those of aria2 look at
             // calls, which are refused one by one.

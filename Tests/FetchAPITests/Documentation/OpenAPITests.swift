@@ -3,14 +3,13 @@ import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
-import Yams
 
 @testable import FetchAPI
 
 @Suite struct OpenAPITests {
     private let document: OpenAPINode
 
-    init() throws { document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil) }
+    init() throws { document = try OpenAPINode(document: ServiceRoutes.openAPI) }
 
     /// The dashboard is for people, the script of a page for it, and what nodes ask each other for them alone; they are
     /// no part of the API.

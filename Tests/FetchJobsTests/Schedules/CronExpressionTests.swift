@@ -1,11 +1,10 @@
 import FetchJobs
-import Foundation
 import Testing
 
 @Suite struct CronExpressionTests {
     private func times(_ text: String, _ zone: String, after time: String, count: Int) throws -> [String] {
         let expression = try CronExpression(text)
-        let zone = try #require(TimeZone(identifier: zone))
+        let zone = try #require(TimeZone(named: zone))
         var (times, last) = ([String](), try #require(Timestamp(rfc3339: time)).seconds)
         while times.count < count, let next = expression.next(after: last, in: zone) {
             times.append(Timestamp(microseconds: next * 1_000_000).description.replacing(".000Z", with: "Z"))

@@ -1,5 +1,4 @@
 import FetchJobs
-import Mustache
 
 /// Everything that is known of one job.
 struct JobDetailPage {

@@ -1,5 +1,4 @@
 import FetchJobs
-import Mustache
 
 /// The exchanges of a job's attempts with origins, as they were measured.
 struct JobHops {

@@ -1,5 +1,4 @@
 import FetchJobs
-import Mustache
 
 /// A page of a list of jobs.
 struct JobListPage {

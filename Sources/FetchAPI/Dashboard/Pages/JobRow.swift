@@ -1,5 +1,4 @@
 import FetchJobs
-import Mustache
 
 /// One line in a list of jobs.
 struct JobRow {

@@ -1,6 +1,5 @@
 import FetchJobs
 import Hummingbird
-import Mustache
 
 /// The frame around the content of every page.
 struct PageFrame {
@@ -86,8 +85,8 @@ struct Fact: MustacheParent {
     static func markup(_ facts: [Fact]) -> String {
         var markup = ""
         for fact in facts {
-            markup += "<div><dt>\(MarkupEscape().escapeText(fact.name))</dt>"
-            markup += "<dd>\(MarkupEscape().escapeText(fact.value))</dd></div>\n"
+            markup += "<div><dt>\(MarkupEscape.escaped(fact.name))</dt>"
+            markup += "<dd>\(MarkupEscape.escaped(fact.value))</dd></div>\n"
         }
         return markup
     }

@@ -87,7 +87,7 @@ enum SchedulePages {
     private static func recurrence(_ schedule: Schedule) -> String {
         switch schedule.spec.recurrence {
         case .cron(let expression, let zone):
-            "\(expression) (\(zone.ianaName))"
+            "\(expression) (\(zone.name))"
         case .interval(let seconds): "every \(seconds) s"
         }
     }

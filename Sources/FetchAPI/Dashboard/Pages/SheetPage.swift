@@ -1,5 +1,4 @@
 import FetchJobs
-import Mustache
 
 /// A page of the dashboard that is made of tables, facts and forms: a list of things, or what is known of one.
 ///

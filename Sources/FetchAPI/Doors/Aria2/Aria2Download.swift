@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 import HTTPTypes
 
 /// A job as a download of aria2.

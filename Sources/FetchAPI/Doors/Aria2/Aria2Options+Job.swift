@@ -1,5 +1,5 @@
 import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 extension Aria2Options {
@@ -30,7 +30,7 @@ extension Aria2Options {
         for line in headers {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { throw .option("header") }
-            fields.append((String(parts[0]), parts[1].trimmingCharacters(in: .whitespacesAndNewlines)))
+            fields.append((String(parts[0]), parts[1].trimmingWhiteSpace))
         }
         func add(_ name: String, _ value: String?) {
             guard let value, !fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { return }
@@ -129,8 +129,8 @@ extension Aria2Options {
         var (user, password) = (String?.none, String?.none)
         if let at = rest.lastIndex(of: "@") {
             let pair = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            user = pair.first.map { $0.removingPercentEncoding ?? String($0) }
-            password = pair.count > 1 ? pair[1].removingPercentEncoding ?? String(pair[1]) : nil
+            user = pair.first.map { $0.percentDecoded ?? String($0) }
+            password = pair.count > 1 ? pair[1].percentDecoded ?? String(pair[1]) : nil
             rest = rest[rest.index(after: at)...]
         }
         user = self["all-proxy-user"] ?? user

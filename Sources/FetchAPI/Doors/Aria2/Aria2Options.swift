@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 
 /// The options of a call, as far as this service knows them; each value is a text that keeps to the rule of its name.
 struct Aria2Options: Sendable {

@@ -1,5 +1,5 @@
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// A request of JSON-RPC 2.0: one call, or a batch of them.
 struct Aria2Request: Sendable {

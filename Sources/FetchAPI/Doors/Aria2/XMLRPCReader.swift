@@ -1,5 +1,5 @@
 import FetchJobs
-import Foundation
+import FoundationEssentials
 
 /// Reads a call of XML-RPC in one pass.
 ///
@@ -125,7 +125,7 @@ struct XMLRPCReader {
         }
     }
 
-    private func trimmed(_ text: String) -> String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
+    private func trimmed(_ text: String) -> String { text.trimmingWhiteSpace }
 
     // MARK: Elements
 

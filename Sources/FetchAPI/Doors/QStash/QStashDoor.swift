@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -66,7 +65,7 @@ extension HTTPField.Name {
 
 extension Call {
     /// The parameter of the path as it is meant; as it is written where that is no encoding.
-    var decodedParameter: String { parameter.removingPercentEncoding ?? parameter }
+    var decodedParameter: String { parameter.percentDecoded ?? parameter }
 }
 
 /// The parameters of a query, in their order and with repeats, each with the text that it was written as.
@@ -84,7 +83,7 @@ struct RawQuery {
 
     private static func plain(_ text: Substring) -> String {
         let spaced = text.replacing("+", with: " ")
-        return spaced.removingPercentEncoding ?? String(spaced)
+        return spaced.percentDecoded ?? String(spaced)
     }
 
     func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }

@@ -1,5 +1,5 @@
 import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 

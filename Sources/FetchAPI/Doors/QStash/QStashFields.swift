@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 import HTTPTypes
 
 /// What the fields of a message, or the parameters of a query that stand for them, say about its delivery.

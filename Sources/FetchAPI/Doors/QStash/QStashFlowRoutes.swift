@@ -1,6 +1,5 @@
 import FetchJobs
 import FetchRuntime
-import Foundation
 import HTTPTypes
 import Hummingbird
 

@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 import HTTPTypes
 import Hummingbird
 

@@ -1,6 +1,6 @@
 import Crypto
 import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// A message as a client publishes it, and the job that it is.
@@ -327,7 +327,7 @@ struct QStashMessage {
         guard let text = fields["label"] else { return [] }
         var labels: [JSONMember] = []
         for part in text.split(separator: ",", maxSplits: maximumLabels) {
-            let label = part.trimmingCharacters(in: .whitespaces)
+            let label = part.trimmingWhiteSpace
             guard !label.isEmpty, !labels.contains(where: { $0.value == .string(label) }) else { continue }
             guard label.utf8.count <= 50, labels.count < maximumLabels else {
                 throw fields.refusal("label", "must have \(maximumLabels) labels of 50 bytes each at most")

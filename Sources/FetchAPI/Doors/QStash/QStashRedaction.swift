@@ -1,4 +1,4 @@
-import Foundation
+import FetchJobs
 import HTTPTypes
 
 /// The parts of a message that are secrets by `Upstash-Redact-Fields`, such as `body, header[X-Own]`.
@@ -20,7 +20,7 @@ struct QStashRedaction {
             throw fields.refusal(Self.control, "must name 1 to \(Self.maximumParts) parts")
         }
         for part in parts {
-            switch part.trimmingCharacters(in: .whitespaces) {
+            switch part.trimmingWhiteSpace {
             case "body": hasBody = true
             case "header", "headers": hasAllFields = true
             case let part:

@@ -1,5 +1,5 @@
 package import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
@@ -71,13 +71,13 @@ struct QStashScheduleRoutes: Sendable {
     private static func spec(
         _ fields: QStashFields, _ message: QStashMessage, to group: String?
     ) throws -> ScheduleSpec {
-        var cron = (fields["cron"] ?? "").trimmingCharacters(in: .whitespaces)
+        var cron = (fields["cron"] ?? "").trimmingWhiteSpace
         var members = [JSONMember("job", message.template ?? .null)]
         if let group { members.append(JSONMember("urlGroup", .string(group))) }
         let prefix = "CRON_TZ="
         if cron.hasPrefix(prefix) {
             let parts = cron.dropFirst(prefix.utf8.count).split(separator: " ", maxSplits: 1)
-            cron = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+            cron = parts.count == 2 ? parts[1].trimmingWhiteSpace : ""
             members.append(JSONMember("timeZone", .string(parts.first.map(String.init) ?? "")))
         }
         members.append(JSONMember("cron", .string(cron)))
@@ -147,7 +147,7 @@ struct QStashScheduleRoutes: Sendable {
     }
 
     private func schedule(_ call: Call, _ tenant: Tenant.ID) async throws -> Schedule {
-        let name = call.parameter.removingPercentEncoding ?? call.parameter
+        let name = call.parameter.percentDecoded ?? call.parameter
         guard let id = try? Self.id(name, of: tenant), let schedule = try await schedules.schedule(id, of: tenant),
             QStashMessage.isMessage(schedule.spec.job)
         else { throw Self.notFound }
@@ -158,7 +158,7 @@ struct QStashScheduleRoutes: Sendable {
         let spec = schedule.spec.job
         writer.member("scheduleId", QStashMessage.label(QStashDoor.labelOfSchedule, of: spec))
         if case .cron(let expression, let zone) = schedule.spec.recurrence {
-            let prefix = zone.ianaName == "UTC" ? "" : "CRON_TZ=\(zone.ianaName) "
+            let prefix = zone.name == "UTC" ? "" : "CRON_TZ=\(zone.name) "
             writer.member("cron", "\(prefix)\(expression)")
         }
         writer.member("createdAt", schedule.createdAt.microseconds / 1000)

@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 
 /// Where a message goes: to a URL, or to one of those of a URL group.
 struct QStashTarget: Sendable {
@@ -20,7 +19,7 @@ struct QStashTarget: Sendable {
         var text = text
         let lower = text.prefix(12).lowercased()
         if lower.hasPrefix("http%3a") || lower.hasPrefix("https%3a") {
-            text = text.removingPercentEncoding ?? text
+            text = text.percentDecoded ?? text
         }
         for scheme in ["http", "https"] where text.lowercased().hasPrefix("\(scheme):/") {
             // Some proxies make one slash of two.

@@ -1,6 +1,6 @@
 import Crypto
 import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
@@ -20,7 +20,7 @@ struct WebSocketHandshake {
     private static func has(_ word: String, in values: [String]) -> Bool {
         values.contains { value in
             value.split(separator: ",").contains {
-                $0.trimmingCharacters(in: .whitespaces).lowercased() == word
+                $0.trimmingWhiteSpace.lowercased() == word
             }
         }
     }

@@ -1,6 +1,5 @@
 import FetchJobs
 import FetchRuntime
-import Foundation
 import HTTPTypes
 import Hummingbird
 
@@ -32,7 +31,7 @@ struct EgressRoutes: Sendable {
     }
 
     private func tenant(named call: Call) async throws -> Owner {
-        guard let name = call.parameter.removingPercentEncoding, !name.contains("\0"),
+        guard let name = call.parameter.percentDecoded, !name.contains("\0"),
             let share = try await tenants.tenant(named: name)
         else { throw Problem(.notFound, "There is no tenant of this name.") }
         return Owner(id: share.tenant.id, name: name)

@@ -1,5 +1,4 @@
 import FetchJobs
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -102,7 +101,7 @@ struct LimiterRoutes: Sendable {
 
     /// The limiter that a path names: a host as URLs write it, or a key.
     private func address(_ call: Call, _ tenant: Tenant.ID) throws -> Limiter.Address {
-        guard let name = call.parameter.removingPercentEncoding,
+        guard let name = call.parameter.percentDecoded,
             let address = Limiter.Address(tenant: tenant, kind: kind, name: name)
         else { throw notFound }
         return address

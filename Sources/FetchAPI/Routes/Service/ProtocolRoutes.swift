@@ -1,6 +1,5 @@
 import FetchJobs
 import FetchRuntime
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -65,7 +64,7 @@ struct ProtocolRoutes: Sendable {
     }
 
     private func register(_ call: Call) async throws -> Response {
-        guard let name = call.parameter.removingPercentEncoding, RegisteredProtocolSpec.isName(name) else {
+        guard let name = call.parameter.percentDecoded, RegisteredProtocolSpec.isName(name) else {
             throw Problem(parameter: "name", "must have 1 to 64 lower-case letters, digits and hyphens")
         }
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
@@ -125,7 +124,7 @@ struct ProtocolRoutes: Sendable {
 
     /// The name in the path, where it is one that a protocol may have.
     private static func name(_ call: Call) throws -> String {
-        guard let name = call.parameter.removingPercentEncoding, RegisteredProtocolSpec.isName(name) else {
+        guard let name = call.parameter.percentDecoded, RegisteredProtocolSpec.isName(name) else {
             throw notFound
         }
         return name

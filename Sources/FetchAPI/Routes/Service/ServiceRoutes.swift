@@ -21,7 +21,8 @@ struct ServiceRoutes: Sendable {
         ]
     }
 
-    static let openAPI = Embedded.files["openapi.yaml"] ?? ""
+    /// What the service offers, as JSON.
+    static let openAPI = Embedded.files["openapi.json"] ?? ""
 
     /// For everyone, as the health is: whoever replaces nodes one by one follows it.
     ///

@@ -1,6 +1,5 @@
 import FetchJobs
 import FetchRuntime
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -71,7 +70,7 @@ struct TenantRoutes: Sendable {
 
     /// The name in the path; no name that the database could not hold is one of a tenant.
     private static func name(_ call: Call) throws -> String {
-        guard let name = call.parameter.removingPercentEncoding, !name.contains("\0") else { throw notFound }
+        guard let name = call.parameter.percentDecoded, !name.contains("\0") else { throw notFound }
         return name
     }
 

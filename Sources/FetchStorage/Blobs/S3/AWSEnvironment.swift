@@ -1,6 +1,6 @@
 import FetchEngine
 import FetchJobs
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// Finds keys where the SDKs of AWS find them, in their order: variables of the environment, the token of a web identity
@@ -95,12 +95,12 @@ struct AWSEnvironment: Sendable {
     static func profile(_ name: String, in text: String) -> [String: String] {
         var (members, isInside) = ([String: String](), false)
         for line in text.split(whereSeparator: \.isNewline) {
-            let line = line.trimmingCharacters(in: .whitespaces)
+            let line = line.trimmingWhiteSpace
             if line.hasPrefix("["), line.hasSuffix("]") {
-                isInside = line.dropFirst().dropLast().trimmingCharacters(in: .whitespaces) == name
+                isInside = line.dropFirst().dropLast().trimmingWhiteSpace == name
             } else if isInside, !line.hasPrefix("#"), !line.hasPrefix(";"), let equals = line.firstIndex(of: "=") {
-                let member = line[..<equals].trimmingCharacters(in: .whitespaces).lowercased()
-                members[member] = line[line.index(after: equals)...].trimmingCharacters(in: .whitespaces)
+                let member = line[..<equals].trimmingWhiteSpace.lowercased()
+                members[member] = line[line.index(after: equals)...].trimmingWhiteSpace
             }
         }
         return members
@@ -108,10 +108,10 @@ struct AWSEnvironment: Sendable {
 
     /// The text of a file that is no longer than any of these is.
     private func text(ofFile path: String, named name: String) throws(StoreError) -> String {
-        guard let file = FileHandle(forReadingAtPath: path),
-            let bytes = try? file.read(upToCount: Self.longestAnswer + 1), bytes.count <= Self.longestAnswer
+        guard let bytes = try? FileContents.bytes(of: path, limit: Self.longestAnswer + 1),
+            bytes.count <= Self.longestAnswer
         else { throw Self.failure("\(name) cannot be read") }
-        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return String(decoding: bytes, as: UTF8.self).trimmingWhiteSpace
     }
 
     // MARK: Containers and instances

@@ -1,6 +1,6 @@
 package import FetchEngine
 package import FetchJobs
-import Foundation
+import FoundationEssentials
 package import HTTPTypes
 import NIOFileSystem
 
