@@ -18,7 +18,10 @@ import Testing
             Examination.migrations(["0001"], migrates: false), Examination.timeZones("/usr/share/zoneinfo"),
             Examination.timeZones(directory.file("none")),
         ]
-        #expect(findings.map(\.verdict) == [.good, .remark, .good, .wrong, .good, .good, .remark, .wrong, .good, .wrong])
+        let expected: [Examination.Verdict] = [
+            .good, .remark, .good, .wrong, .good, .good, .remark, .wrong, .good, .wrong,
+        ]
+        #expect(findings.map(\.verdict) == expected)
         for finding in findings { #expect((finding.advice == nil) == (finding.verdict == .good), "\(finding.line)") }
         #expect(findings[3].line.hasPrefix("WRONG  data directory: \(directory.file("note"))"))
     }
