@@ -100,20 +100,20 @@ enum ForwardedField {
             .map(unquoted)
     }
 
-    static func isHTTPS(_ text: Substring) -> Bool { trimmed(text).lowercased() == "https" }
+    static func isHTTPS(_ text: Substring) -> Bool { text.trimmed.lowercased() == "https" }
 
     /// The values of a parameter in an element; nil when that is broken.
     private static func values(of name: String, in element: Substring) -> [Substring]? {
         split(element, at: ";")?.compactMap { pair -> Substring? in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, trimmed(parts[0]).lowercased() == name else { return nil }
-            return trimmed(parts[1])
+            guard parts.count == 2, parts[0].trimmed.lowercased() == name else { return nil }
+            return parts[1].trimmed
         }
     }
 
     /// `192.0.2.1`, `192.0.2.1:47011`, `[2001:db8::1]:47011`, and `2001:db8::1` as in `X-Forwarded-For`.
     static func address(ofNode text: Substring) -> IPAddress? {
-        let text = trimmed(text)
+        let text = text.trimmed
         if text.first == "[" {
             guard let end = text.firstIndex(of: "]"), isPort(text[text.index(after: end)...]) else { return nil }
             let address = IPAddress(String(text[text.index(after: text.startIndex)..<end]))
@@ -150,12 +150,6 @@ enum ForwardedField {
     /// No address has a character that would have to be escaped.
     private static func unquoted(_ text: Substring) -> Substring {
         text.count >= 2 && text.first == "\"" && text.last == "\"" ? text.dropFirst().dropLast() : text
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        let blanks: Set<Character> = [" ", "\t"]
-        let start = text.drop { blanks.contains($0) }
-        return start.lastIndex { !blanks.contains($0) }.map { start[...$0] } ?? ""
     }
 }
 

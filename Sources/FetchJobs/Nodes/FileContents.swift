@@ -25,9 +25,4 @@ package enum FileContents {
         }
         return bytes
     }
-
-    /// The text of a file; what is not UTF-8 in it is replaced.
-    package static func text(of path: String) throws(Errno) -> String {
-        String(decoding: try bytes(of: path), as: UTF8.self)
-    }
 }
