@@ -19,8 +19,10 @@ before(async () => { folder = await mkdtemp(join(tmpdir(), "fetchd-")); });
 after(() => rm(folder, { recursive: true }));
 
 async function run(program, ...parameters) {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...parameters],
-                                                       { cwd: folder, timeout: 60_000 });
+  // Longer than the client lets a stream be silent, so that it is the client that tells what did not come.
+  const options = { cwd: folder, timeout: 180_000 };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...parameters], options)
+    .catch((error) => assert.fail(`${error.message}\nended by ${error.signal ?? error.code} after:\n${error.stdout}`));
   assert.equal(stderr, "");
   return stdout;
 }
