@@ -161,7 +161,8 @@ import Testing
         }
         let count = 20
         // Long enough for a busy machine to prolong it: an attempt whose lease runs out is one more to wait after.
-        let settings = ["WORKER_LEASE_SECONDS": "3"]
+        // So many connections, too: jobs beyond them may wait until attempts are stored.
+        let settings = ["WORKER_LEASE_SECONDS": "3", "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "\(count)"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
             let (key, client) = (try await place.key(), place.database.client)
             let first = try await ServiceProcess.start(place, key: key)
