@@ -3,6 +3,8 @@ extension LoopbackServer {
     package static var haproxy: String? { installed("haproxy") }
 
     /// haproxy before servers of this machine: it follows their readiness, and repeats no request.
+    ///
+    /// It asks every 100 ms. An answer may take longer on a busy machine: by default it would count as none.
     package static func haproxy(before ports: [UInt16]) async throws -> LoopbackServer {
         let (directory, port) = (try TemporaryDirectory(), try freePort())
         let servers = ports.map { "    server node\($0) 127.0.0.1:\($0)" }
@@ -14,6 +16,7 @@ extension LoopbackServer {
                 timeout client 60s
                 timeout server 60s
                 timeout http-keep-alive 60s
+                timeout check 5s
                 retries 0
             frontend all
                 bind 127.0.0.1:\(port)
