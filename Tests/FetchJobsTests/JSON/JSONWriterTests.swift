@@ -4,7 +4,7 @@ import Testing
 @Suite struct JSONWriterTests {
     // Bytes are looked at eight at a time: each place of each length is one that may be missed.
     @Test(arguments: 0...20)
-    func `each byte that needs an escape has one, wherever it is`(length: Int) throws {
+    func `each byte that needs an escape has one, wherever it is`(length: Int) {
         let plain = Array("abcdefghijklmnopqrst".utf8.prefix(length))
         expect(plain, escapedAt: [])
         for byte in (UInt8(0)..<0x20) + [UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F] {

@@ -21,6 +21,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", (PACKAGE / "README.md").read_text(
 def run(name: str, *arguments: str, reply: str | None = None, passing: str | None = None) -> str:
     warnings = ["-W", "error", *(["-W", f"ignore::{passing}"] if passing else [])]
     command = [sys.executable, *warnings, str(PACKAGE / "examples" / name), *arguments]
+    # Longer than the client lets a stream be silent, so that it is the client that tells what did not come.
     done = subprocess.run(command, capture_output=True, text=True, timeout=180, input=reply, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout
