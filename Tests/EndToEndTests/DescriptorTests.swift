@@ -30,6 +30,26 @@ import Testing
     }
 
     // Proves: REL-11.
+    @Test func `at a limit of 512 descriptors, 200 downloads at once all succeed`() async throws {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+                // Each of those that can has a connection, a file and the lock of its place.
+                Thread.sleep(forTimeInterval: 1)
+                try connection.send("k")
+            }
+        }
+        let settings = ["WORKER_CONCURRENCY": "200", "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "200"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let service = try await ServiceProcess.start(
+                place, key: try await place.key(), by: ["/usr/bin/prlimit", "--nofile=512:512"])
+            let lines = (0..<200).map { #"{"kind": "download", "request": "\#(origin.url("/\($0)"))"}"# }
+            try await Self.run(lines, of: service)
+            #expect(try await service.stop() == 0, "\(service.logged)")
+        }
+    }
+
+    // Proves: REL-11.
     @Test func `a job for which the system has no descriptor waits until it has one`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -54,6 +74,11 @@ import Testing
             let id = try #require(member(session, "id", as: String.self))
             lines.append(#"{"request": "\#(url)", "session": "\#(id)"}"#)
         }
+        try await run(lines, of: service)
+    }
+
+    /// Runs jobs, all at once, and sees all of them succeed.
+    private static func run(_ lines: [String], of service: ServiceProcess) async throws {
         let batch = try await service.request(
             .post, "/v1/jobs/batch", body: lines.joined(separator: "\n"),
             headers: [.contentType: "application/x-ndjson"])

@@ -4,7 +4,7 @@ package final class SharedConfiguration: Sendable {
     /// The settings that connections depend on.
     let connections: ConnectionSettings
 
-    init(_ value: SessionConfiguration) {
+    package init(_ value: SessionConfiguration) {
         self.value = value
         connections = ConnectionSettings(value)
     }

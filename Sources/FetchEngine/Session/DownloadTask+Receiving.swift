@@ -160,7 +160,7 @@ extension DownloadTask {
         _ plan: DownloadPlan, _ beginning: DownloadBeginning, with writer: DownloadWriter,
         on loop: isolated TransferLoop
     ) async throws(LoadError) {
-        let path = try await writer.open()
+        let path = try await open(writer, on: loop)
         let (partialPath, resumable) = await (writer.partialPath, writer.resumeData(of: wholeRequest))
         downloadState.withLock { state in
             state.path = partialPath
@@ -179,6 +179,17 @@ extension DownloadTask {
             try await write(beginning.undecoded, plan, with: writer, on: loop)
         } else {
             try await write(beginning.bytes, plan, with: writer, on: loop)
+        }
+    }
+
+    /// Waits while there is no descriptor for the file, which is no reason to fail (REL-11).
+    private func open(_ writer: DownloadWriter, on loop: isolated TransferLoop) async throws(LoadError) -> String? {
+        while true {
+            do throws(LoadError) { return try await writer.open() } catch {
+                guard error.lacksDescriptor else { throw error }
+                await load.pause(until: .now.advanced(by: DescriptorLine.interval), on: loop)
+                try load.checkCancellation()
+            }
         }
     }
 

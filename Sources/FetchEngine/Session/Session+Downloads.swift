@@ -15,6 +15,16 @@ extension Session {
         configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil,
         earliestBegin: ContinuousClock.Instant? = nil
     ) -> DownloadTask {
+        downloadTask(
+            with: request, options: options, sharing: configuration.map { SharedConfiguration($0) }, delegate: delegate,
+            earliestBegin: earliestBegin)
+    }
+
+    /// The same with a configuration that others hold too.
+    package func downloadTask(
+        with request: Request, options: DownloadOptions, sharing configuration: SharedConfiguration?,
+        delegate: (any TaskDelegate)?, earliestBegin: ContinuousClock.Instant? = nil
+    ) -> DownloadTask {
         made(DownloadTask(creation(of: request, configuration, delegate, notBefore: earliestBegin), options: options))
     }
 
@@ -49,6 +59,16 @@ extension Session {
     public func downloadTask(
         withResumeData data: ResumeData, request: Request? = nil, options: DownloadOptions = DownloadOptions(),
         configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil
+    ) -> DownloadTask {
+        downloadTask(
+            withResumeData: data, request: request, options: options,
+            sharing: configuration.map { SharedConfiguration($0) }, delegate: delegate)
+    }
+
+    /// The same with a configuration that others hold too.
+    package func downloadTask(
+        withResumeData data: ResumeData, request: Request?, options: DownloadOptions,
+        sharing configuration: SharedConfiguration?, delegate: (any TaskDelegate)?
     ) -> DownloadTask {
         let isSame = request.map { $0.resumeIdentity == data.requestIdentity && $0.method == .get } ?? true
         let creation = creation(of: request ?? Request(url: data.url), configuration, delegate)

@@ -13,7 +13,17 @@ extension Session {
         with request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil,
         earliestBegin: ContinuousClock.Instant? = nil
     ) -> DataTask {
-        made(DataTask(creation(of: request, configuration, delegate, notBefore: earliestBegin)))
+        made(
+            DataTask(
+                creation(
+                    of: request, configuration.map { SharedConfiguration($0) }, delegate, notBefore: earliestBegin)))
+    }
+
+    /// The same with a configuration that others hold too.
+    package func dataTask(
+        with request: Request, sharing configuration: SharedConfiguration?, delegate: (any TaskDelegate)?
+    ) -> DataTask {
+        made(DataTask(creation(of: request, configuration, delegate)))
     }
 
     /// Makes a data task for a URL with everything else as it is by default.
@@ -39,7 +49,8 @@ extension Session {
         with request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil,
         completion: @escaping @Sendable (Result<([UInt8], Response), LoadError>) async -> Void
     ) -> DataTask {
-        made(DataTask(creation(of: request, configuration, delegate), completion: completion))
+        let shared = configuration.map { SharedConfiguration($0) }
+        return made(DataTask(creation(of: request, shared, delegate), completion: completion))
     }
 
     /// Makes an upload task.
@@ -55,7 +66,7 @@ extension Session {
     ) -> UploadTask {
         var request = request
         request.body = body
-        return made(UploadTask(creation(of: request, configuration, delegate)))
+        return made(UploadTask(creation(of: request, configuration.map { SharedConfiguration($0) }, delegate)))
     }
 
     /// Makes an upload task that goes on where another one stopped.
@@ -76,7 +87,8 @@ extension Session {
         var request = request
         request.body = body
         let isSame = request.url.withoutCredentials() == data.url && request.method == data.method
-        return made(UploadTask(creation(of: request, configuration, delegate), resuming: isSame ? data : nil))
+        let shared = configuration.map { SharedConfiguration($0) }
+        return made(UploadTask(creation(of: request, shared, delegate), resuming: isSame ? data : nil))
     }
 
     /// Makes an upload task whose body the delegate gives when it is needed, with `taskNeedsNewBodyStream`.

@@ -104,17 +104,16 @@ public final class Session: Sendable {
 
     /// The parts of a new task; a task of an invalidated session fails when it is started.
     func creation(
-        of request: Request, _ configuration: SessionConfiguration?, _ delegate: (any TaskDelegate)?,
+        of request: Request, _ configuration: SharedConfiguration?, _ delegate: (any TaskDelegate)?,
         notBefore earliestBegin: ContinuousClock.Instant? = nil
     ) -> SessionTask.Creation {
-        let shared = configuration.map { SharedConfiguration($0) } ?? shared
         let (identifier, isRefused) = tasks.withLock { tasks in
             tasks.count += 1
             return (tasks.count, tasks.isInvalidated)
         }
         return SessionTask.Creation(
-            identifier: identifier, request: request, configuration: shared, session: self, isRefused: isRefused,
-            delegate: delegate, earliestBegin: earliestBegin)
+            identifier: identifier, request: request, configuration: configuration ?? shared, session: self,
+            isRefused: isRefused, delegate: delegate, earliestBegin: earliestBegin)
     }
 
     /// Remembers a task until its end.

@@ -34,9 +34,9 @@ package final class DescriptorBudget: Sendable {
     /// Whether connections that are idle had better go.
     var isScarce: Bool { used > limit / 4 * 3 }
 
-    func take(_ count: Int) { taken.add(count, ordering: .relaxed) }
+    package func take(_ count: Int) { taken.add(count, ordering: .relaxed) }
 
-    func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
+    package func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
 
     /// Takes the descriptor of a socket that is there already.
     func opened() {

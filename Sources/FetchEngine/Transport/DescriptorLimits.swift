@@ -40,6 +40,7 @@ package struct DescriptorLimits: Sendable, Equatable {
 
     /// How many descriptors transfers may use.
     ///
-    /// Count two for each transfer that runs: its socket, and a file that it reads or fills.
+    /// Count three for each transfer that runs: its socket, a file that it reads or fills, and the lock of the place of
+    /// that file.
     package var transfers: Int { max(total - Self.own - 2 * serverConnections, total / 4) }
 }

@@ -14,7 +14,7 @@ final class DescriptorLine: @unchecked Sendable {
     /// The descriptors of libcurl for each of its multi handles.
     static let perPartition = 2
     /// Others may give some back without our knowing it.
-    private static let interval: Duration = .milliseconds(50)
+    static let interval: Duration = .milliseconds(50)
 
     /// The owner whose transfers take turns with those of others.
     enum Owner: Hashable {

@@ -85,12 +85,20 @@ package final class NodeIntake: Intake {
     // MARK: Jobs that are being stored
 
     /// A node whose lease may have run out leaves new jobs to others.
-    package func reserve(_ jobs: [NewJob]) -> [Bool] { isAlive ? slots.reserve(jobs) : jobs.map { _ in false } }
+    package func reserve(_ jobs: [NewJob]) -> [Bool] {
+        guard isAlive else { return jobs.map { _ in false } }
+        let isReserved = slots.reserve(jobs)
+        running.expect(zip(jobs, isReserved).lazy.filter(\.1).map(\.0.id))
+        return isReserved
+    }
 
-    package func release(_ jobs: [NewJob]) { slots.release(jobs) }
+    package func release(_ jobs: [NewJob]) {
+        running.forget(jobs.lazy.map(\.id))
+        slots.release(jobs)
+    }
 
     package func giveUp(_ jobs: [NewJob]) {
-        slots.release(jobs)
+        release(jobs)
         if !jobs.isEmpty { noteUncertainCommit() }
     }
 
@@ -102,6 +110,7 @@ package final class NodeIntake: Intake {
 
     /// Has jobs run that are this node's.
     package func run(_ jobs: [ClaimedJob]) {
+        running.expect(jobs.lazy.map(\.id))
         // After the stream has ended the jobs stay claimed until the lease runs out; slots closed before that.
         starts.yield(jobs)
     }

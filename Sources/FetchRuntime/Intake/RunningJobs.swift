@@ -5,6 +5,8 @@ import Synchronization
 package final class RunningJobs: Sendable {
     fileprivate struct State {
         var switches: [Job.ID: StopSwitch] = [:]
+        /// The jobs that are being stored as this node's, or are about to run.
+        var coming: Set<Job.ID> = []
         /// The jobs that have run and are not settled yet.
         var ending: [ObjectIdentifier: Job.ID] = [:]
         var suspended: Set<Job.ID> = []
@@ -31,9 +33,15 @@ package final class RunningJobs: Sendable {
 
     package var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
+    /// Jobs that will run here, unless they are forgotten.
+    func expect(_ ids: some Sequence<Job.ID>) { state.withLock { $0.coming.formUnion(ids) } }
+
+    func forget(_ ids: some Sequence<Job.ID>) { state.withLock { $0.coming.subtract(ids) } }
+
     package func add(_ job: ClaimedJob) -> StopSwitch {
         let stop = StopSwitch(tenant: job.tenant, originQueue: job.originQueue)
         state.withLock { state in
+            state.coming.remove(job.id)
             state.switches[job.id] = stop
             state.deadlines[job.id] = job.expiresAt
         }
@@ -41,7 +49,7 @@ package final class RunningJobs: Sendable {
     }
 
     /// All that this node answers for.
-    package var ids: Set<Job.ID> { state.withLock { Set($0.switches.keys).union($0.ending.values) } }
+    package var ids: Set<Job.ID> { state.withLock { $0.coming.union($0.switches.keys).union($0.ending.values) } }
 
     /// The job has run; this node answers for it until it is released.
     package func end(_ id: Job.ID, _ stop: StopSwitch) {

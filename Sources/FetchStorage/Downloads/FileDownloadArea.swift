@@ -13,13 +13,19 @@ import SystemPackage
 package final class FileDownloadArea: DownloadArea {
     private static let checkpointName = "checkpoint"
     private static let largestCheckpoint: Int64 = 1 << 20
+    /// Others may give some back without our knowing it.
+    private static let waitForDescriptor = Duration.milliseconds(50)
 
     private let directory: FilePath
     private let boot: String
+    private let descriptors: DescriptorBudget
 
-    /// - Parameter directory: Made when it is not there, for this user only.
-    package init(directory: String) async throws(StoreError) {
+    /// - Parameters:
+    ///   - directory: Made when it is not there, for this user only.
+    ///   - descriptors: Has to have room for the locks of places.
+    package init(directory: String, descriptors: DescriptorBudget = DescriptorBudget()) async throws(StoreError) {
         self.directory = FilePath(directory)
+        self.descriptors = descriptors
         boot = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? "unknown"
         try await FilePlace.wrap("The download directory cannot be made.") {
             try await FilePlace.make(FilePath(directory))
@@ -42,11 +48,22 @@ package final class FileDownloadArea: DownloadArea {
     /// Takes a place; when an attempt that has lost the job still writes there, an empty one of the same name.
     private func lock(_ place: FilePath) async throws -> PlaceLock? {
         try await FilePlace.make(place)
-        if let lock = try PlaceLock(of: place) { return lock }
+        if let lock = try await free(place) { return lock }
         // The files of that attempt lose their names, and are freed when it ends.
         _ = try await FileSystem.shared.removeItem(at: place, strategy: .platformDefault, recursively: true)
         try await FilePlace.make(place)
-        return try PlaceLock(of: place)
+        return try await free(place)
+    }
+
+    /// Waits while there is no descriptor for the lock, which is no reason to fail (REL-11).
+    private func free(_ place: FilePath) async throws -> PlaceLock? {
+        while true {
+            do { return try PlaceLock(of: place, descriptors) } catch Errno.tooManyOpenFiles,
+                Errno.tooManyOpenFilesInSystem
+            {
+                try await Task.sleep(for: Self.waitForDescriptor)
+            }
+        }
     }
 
     /// The resume data of a checkpoint, and whether the machine has not been started again since.

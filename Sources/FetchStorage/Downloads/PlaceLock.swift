@@ -1,3 +1,4 @@
+import FetchEngine
 import Glibc
 import SystemPackage
 
@@ -7,15 +8,21 @@ import SystemPackage
 /// directory both would write one file. The lock ends with the process that has it, however that ends.
 final class PlaceLock: Sendable {
     private let descriptor: Int32
+    private let budget: DescriptorBudget
 
     /// - Returns: nil when another attempt has the place, in this process or another one.
-    init?(of place: FilePath) throws {
+    init?(of place: FilePath, _ budget: DescriptorBudget) throws {
         // A file and not the directory, which network file systems do not lock.
-        descriptor = open(place.appending("lock").string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(place.appending("lock").string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+        (self.descriptor, self.budget) = (descriptor, budget)
+        budget.take(1)
         // A file system that has no locks is one that nodes do not share.
         if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return nil }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(descriptor)
+        budget.giveBack(1)
+    }
 }

@@ -121,11 +121,10 @@ final class DownloadRun: Sendable {
         let (options, configuration) = (options(in: place), configuration(within: room))
         guard let data else {
             return load.session.downloadTask(
-                with: load.request, options: options, configuration: configuration, delegate: watch)
+                with: load.request, options: options, sharing: configuration, delegate: watch)
         }
         return load.session.downloadTask(
-            withResumeData: data, request: load.request, options: options, configuration: configuration,
-            delegate: watch)
+            withResumeData: data, request: load.request, options: options, sharing: configuration, delegate: watch)
     }
 
     /// How many bytes the tenant has room for; nil for any number.
@@ -140,11 +139,11 @@ final class DownloadRun: Sendable {
     }
 
     /// The configuration of the load, which takes no more bytes than there is room for.
-    private func configuration(within room: Int64?) -> SessionConfiguration? {
+    private func configuration(within room: Int64?) -> SharedConfiguration? {
         guard let room else { return load.configuration }
-        var configuration = load.configuration ?? load.session.configuration
+        var configuration = (load.configuration ?? load.session.shared).value
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, room)
-        return configuration
+        return SharedConfiguration(configuration)
     }
 
     /// The formats that are decoded as the configuration says.

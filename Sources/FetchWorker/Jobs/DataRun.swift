@@ -15,6 +15,9 @@ struct DataRun: Sendable {
     private var live: LiveJob { load.live }
 
     /// Never throws: a failure is an outcome.
+    ///
+    /// Not inlined: the frame of its caller has no room for it when the job is a download.
+    @inline(never)
     nonisolated(nonsending) func run() async -> JobOutcome {
         let rule = load.settings.response.becomeDownload
         guard let downloads, rule != nil || load.decisions?.mayMakeFile == true else {
@@ -59,7 +62,7 @@ struct DataRun: Sendable {
     @inline(never)
     private func task(_ delegate: (any TaskDelegate)?, _ progress: PartProgress) -> DataTask {
         let task = load.session.dataTask(
-            with: load.request, configuration: load.configuration, delegate: delegate)
+            with: load.request, sharing: load.configuration, delegate: delegate)
         load.prepare(task, stop)
         live.attach {
             progress.ofPart(JobProgress(task))

@@ -31,7 +31,7 @@ struct JobExecution {
     private nonisolated(nonsending) func outcome() async -> JobOutcome? {
         do throws(StoreError) {
             let claimedAt = dispatcher.runner.spans?.trace(of: job) == nil ? nil : Timestamp.now
-            guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }
+            guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone() }
             guard try await dispatcher.waitForConnection(job, stop, maximum: terms.maximumConnections) else {
                 return nil
             }
@@ -71,6 +71,7 @@ struct JobExecution {
     }
 
     /// Commits that a request is about to be sent; it is not sent when the commit is uncertain.
+    @inline(never)
     private nonisolated(nonsending) func begin() async throws(StoreError) -> Bool {
         do throws(StoreError) {
             return try await queue.begin(job)
@@ -265,7 +266,8 @@ extension JobOutcome {
     }
 
     /// The session was removed, which cannot happen while it has jobs, unless another program changed the database.
-    fileprivate static var sessionIsGone: JobOutcome {
+    @inline(never)
+    fileprivate static func sessionIsGone() -> JobOutcome {
         JobOutcome(
             failing: LoadError(.sessionInvalidated, "The session of the job is gone."), startedAt: .now)
     }

@@ -98,7 +98,10 @@ package final class JobRunner: Sendable {
 
     /// The session and the configuration of a job, found once; nil when its session is gone.
     ///
+    /// Not inlined, as all that is done before a load: frames of those that wait for the load would have room for it.
+    ///
     /// - Throws: When the session of the job cannot be read.
+    @inline(never)
     nonisolated(nonsending) func terms(of job: ClaimedJob) async throws(StoreError) -> JobTerms? {
         guard let session = try await sessions.session(of: job) else { return nil }
         return terms(of: job, in: session, session.configuration(with: job.spec.configuration))
@@ -114,24 +117,20 @@ package final class JobRunner: Sendable {
     /// - Parameter begin: Commits that a request is about to be sent that must not be repeated; when it returns false,
     ///   the request is not sent.
     /// - Throws: When the endpoint of its events, or the position at which it goes on, cannot be read for now.
+    @inline(never)
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch, beginning begin: @escaping Beginning
     ) async throws(StoreError) -> JobOutcome {
-        let configuration = AttemptConfiguration(of: job, in: terms.session.engine, targets: targets(of: job))
-        // A job may ask for cookies that its session does without, by default or by its configuration.
-        if job.spec.configuration.cookies.jar == .session {
-            configuration.change { $0.httpCookieStorage = stores.cookieStorage(of: job.session) }
-        }
+        let configuration = configuration(of: job, by: terms)
         var resumed: ResumedLoad?
         if job.resumesAt != nil {
             resumed = try await position(of: job)
             // From its beginning it might send a request twice that must be sent once.
-            if resumed == nil { return .positionIsUnreadable }
+            if resumed == nil { return .positionIsUnreadable() }
         }
         // An answer before may have made another request of it.
         if terms.mayRepeat, let method = resumed?.load.position.method, !terms.mayRepeat(method), await !begin() {
-            return JobOutcome(
-                failing: stop.judged(LoadError(.cancelled, "The job is not this node's any more.")), startedAt: .now)
+            return .notOurs(stop)
         }
         stores.require(job.stores, of: job.session)
         let live = live.add(job)
@@ -152,10 +151,21 @@ package final class JobRunner: Sendable {
         return if let recorder { await recorder.record(attempt) } else { await attempt() }
     }
 
+    @inline(never)
+    private func configuration(of job: ClaimedJob, by terms: JobTerms) -> AttemptConfiguration {
+        let configuration = AttemptConfiguration(of: job, in: terms.session.engine, targets: targets(of: job))
+        // A job may ask for cookies that its session does without, by default or by its configuration.
+        if job.spec.configuration.cookies.jar == .session {
+            configuration.change { $0.httpCookieStorage = stores.cookieStorage(of: job.session) }
+        }
+        return configuration
+    }
+
     /// Where the job may go from now on: read once, so that all hops of an attempt are judged alike.
     private func targets(of job: ClaimedJob) -> TargetPolicy? { egress?.policy(of: job.tenant) }
 
     /// The position from which a parked job goes on; nil when it is gone, or this node cannot read it.
+    @inline(never)
     private nonisolated(nonsending) func position(of job: ClaimedJob) async throws(StoreError) -> ResumedLoad? {
         do throws(StoreError) { return try await resuming(job) } catch  where error.code != .unavailable { return nil }
     }
@@ -392,10 +402,17 @@ package final class JobRunner: Sendable {
 }
 
 extension JobOutcome {
-    fileprivate static var positionIsUnreadable: JobOutcome {
+    @inline(never)
+    fileprivate static func positionIsUnreadable() -> JobOutcome {
         JobOutcome(
             failing: LoadError(.cannotDecodeRawData, "The position at which the job was parked cannot be read."),
             startedAt: .now)
+    }
+
+    @inline(never)
+    fileprivate static func notOurs(_ stop: StopSwitch) -> JobOutcome {
+        JobOutcome(
+            failing: stop.judged(LoadError(.cancelled, "The job is not this node's any more.")), startedAt: .now)
     }
 }
 

@@ -24,7 +24,7 @@ final class PreparedLoad: Sendable {
     let job: ClaimedJob
     private let parts: Parts
     /// Nil when the session's is enough.
-    let configuration: SessionConfiguration?
+    let configuration: SharedConfiguration?
     /// The decisions of the job while it runs; nil when nothing is asked.
     let decisions: JobDecisions?
     let live: LiveJob
@@ -37,7 +37,7 @@ final class PreparedLoad: Sendable {
 
     init(
         job: ClaimedJob, _ parts: Parts, decisions: JobDecisions?, by terms: JobTerms,
-        _ configuration: SessionConfiguration?, live: LiveJob, bandwidths: any BandwidthSource, deadline: Timestamp?,
+        _ configuration: SharedConfiguration?, live: LiveJob, bandwidths: any BandwidthSource, deadline: Timestamp?,
         random: @escaping @Sendable () -> Double
     ) {
         self.job = job
@@ -85,7 +85,7 @@ final class PreparedLoad: Sendable {
     private var asksCacheAlone: Bool {
         let own = job.spec.request.cachePolicy ?? .useProtocolCachePolicy
         let policy =
-            own == .useProtocolCachePolicy ? (configuration ?? session.configuration).requestCachePolicy : own
+            own == .useProtocolCachePolicy ? (configuration ?? session.shared).value.requestCachePolicy : own
         return policy == .returnCacheDataDontLoad
     }
 }

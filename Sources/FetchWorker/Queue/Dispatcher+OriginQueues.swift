@@ -9,6 +9,7 @@ extension Dispatcher {
     ///
     /// - Parameter maximum: How many connections to its host it may be one of.
     /// - Returns: false when it waits in the queue again.
+    @inline(never)
     nonisolated(nonsending) func waitForConnection(
         _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int
     ) async throws(StoreError) -> Bool {

@@ -38,6 +38,9 @@ final class EventRecorder: Sendable {
     }
 
     /// Runs an attempt and returns its outcome when all that happened is stored.
+    ///
+    /// Not inlined: its caller would have room for the second task when there is none.
+    @inline(never)
     nonisolated(nonsending) func record(
         _ run: nonisolated(nonsending) () async -> JobOutcome
     ) async -> JobOutcome {

@@ -12,7 +12,7 @@ extension Settings {
     /// The slots for which an eighth of the memory and the descriptors without the reserve have room, up to 4096.
     static func slots(_ descriptors: DescriptorLimits, memory: Int64 = availableMemory()) -> Int {
         let byMemory = Int(memory / 8 / bytesOfTransfer)
-        let byDescriptors = descriptors.transfers / 2 * 8 / 9
+        let byDescriptors = descriptors.transfers / 3 * 8 / 9
         return max(16, min(4096, byMemory, byDescriptors))
     }
 

@@ -90,14 +90,16 @@ private struct RunningNode {
         let waiters = CompletionWaiters()
         let live = LiveJobs()
         ProcessMetrics.report(to: metrics, descriptors: settings.descriptors.total)
-        let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
+        let descriptors = Self.descriptors(settings, metrics, logger)
+        let area = try await FileDownloadArea(
+            directory: "\(settings.dataDirectory)/downloads", descriptors: descriptors)
         let uploads = try await FileUploadArea(
             directory: "\(settings.dataDirectory)/uploads", volume: ownBlobs.volume)
         let webhooks = PostgresWebhookStore(
             client: database.client, genericPlan: database.genericPlan, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
         let engineLoop = TaskLoop(name: "fetchd-engine")
-        let loop = TransferLoop(engineLoop, descriptors: Self.descriptors(settings, metrics, logger))
+        let loop = TransferLoop(engineLoop, descriptors: descriptors)
         let stalls = StallMetrics(metrics)
         for loop in [engineLoop, database.loop] { stalls.begin(loop.name) }
         EventLoop.observeStalls { stalls.observe($0.loop, elapsed: $0.elapsed, worked: $0.worked) }

@@ -39,6 +39,25 @@ import Testing
         #expect(!intake.hasUncertainCommits)
     }
 
+    // R3
+    @Test func `a job is this node's while it is stored for it and waits for its turn on the loop`() throws {
+        let intake = intake()
+        intake.noteLease()
+        let jobs = [try NewJob.make(), try NewJob.make(), try NewJob.make()]
+        #expect(intake.reserve(jobs) == [true, true, true])
+        #expect(intake.running.ids == Set(jobs.map(\.id)))
+        intake.release([jobs[0]])
+        intake.giveUp([jobs[1]])
+        #expect(intake.running.ids == [jobs[2].id])
+        let claimed = try ClaimedJob.make()
+        intake.run([claimed])
+        #expect(intake.running.ids == [jobs[2].id, claimed.id])
+        let stop = intake.running.add(claimed)
+        intake.running.end(claimed.id, stop)
+        intake.running.letGo(of: stop)
+        #expect(intake.running.ids == [jobs[2].id])
+    }
+
     @Test func `jobs that were stored as this node's are run, and those of a node that closes are not taken`()
         async throws
     {

@@ -33,9 +33,11 @@ actor DownloadWriter {
 
     /// Makes the file, or opens the one that is continued, and takes the final name.
     ///
+    /// May be called again when there was no descriptor.
+    ///
     /// - Returns: The final path; nil for a temporary file.
     func open() throws(LoadError) -> String? {
-        reserved = if let destination = plan.destination { try ReservedDestination(destination) } else { nil }
+        if let destination = plan.destination, reserved == nil { reserved = try ReservedDestination(destination) }
         if let resumed = plan.resumed {
             file = try DownloadFile(continuing: resumed.path, at: resumed.byteCount)
             try readDigest(of: resumed)

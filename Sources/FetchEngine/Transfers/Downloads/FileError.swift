@@ -11,6 +11,11 @@ extension LoadError {
             underlying: Underlying(domain: "errno", number: Int(number), text: String(cString: strerror(number))))
     }
 
+    /// Whether there was no descriptor for the file.
+    var lacksDescriptor: Bool {
+        underlying.map { $0.domain == "errno" && [Int(EMFILE), Int(ENFILE)].contains($0.number) } ?? false
+    }
+
     private static func fileMessage(for code: Code, _ number: Int32) -> String {
         let what =
             switch code {
