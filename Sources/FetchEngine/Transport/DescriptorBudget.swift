@@ -8,6 +8,7 @@ package final class DescriptorBudget: Sendable {
     private let onShortage: @Sendable () -> Void
     private let taken = Atomic<Int>(0)
     private let sockets = Atomic<Int>(0)
+    private let locks = Atomic<Int>(0)
     private let waits = Atomic<Int>(0)
     private let shortages = Atomic<Int>(0)
     private let reportedAt = Atomic<UInt64>(0)
@@ -34,9 +35,9 @@ package final class DescriptorBudget: Sendable {
     /// Whether connections that are idle had better go.
     var isScarce: Bool { used > limit / 4 * 3 }
 
-    package func take(_ count: Int) { taken.add(count, ordering: .relaxed) }
+    func take(_ count: Int) { taken.add(count, ordering: .relaxed) }
 
-    package func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
+    func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
 
     /// Takes the descriptor of a socket that is there already.
     func opened() {
@@ -48,6 +49,24 @@ package final class DescriptorBudget: Sendable {
     func closed() {
         giveBack(1)
         sockets.subtract(1, ordering: .relaxed)
+    }
+
+    /// Takes the descriptor of the lock of a download's place: a third of all, since the download needs two more.
+    ///
+    /// - Returns: Whether there was one.
+    package func takeLock() -> Bool {
+        guard locks.add(1, ordering: .relaxed).newValue <= max(1, limit / 3) else {
+            locks.subtract(1, ordering: .relaxed)
+            return false
+        }
+        take(1)
+        return true
+    }
+
+    /// Gives the descriptor of a lock back.
+    package func giveBackLock() {
+        giveBack(1)
+        locks.subtract(1, ordering: .relaxed)
     }
 
     /// Records how many loads wait now.

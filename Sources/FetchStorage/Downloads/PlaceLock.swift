@@ -11,18 +11,23 @@ final class PlaceLock: Sendable {
     private let budget: DescriptorBudget
 
     /// - Returns: nil when another attempt has the place, in this process or another one.
+    /// - Throws: `tooManyOpenFiles` also when as many places are locked as downloads can go on.
     init?(of place: FilePath, _ budget: DescriptorBudget) throws {
+        guard budget.takeLock() else { throw Errno.tooManyOpenFiles }
         // A file and not the directory, which network file systems do not lock.
         let descriptor = open(place.appending("lock").string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+        guard descriptor >= 0 else {
+            let number = errno
+            budget.giveBackLock()
+            throw Errno(rawValue: number)
+        }
         (self.descriptor, self.budget) = (descriptor, budget)
-        budget.take(1)
         // A file system that has no locks is one that nodes do not share.
         if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return nil }
     }
 
     deinit {
         close(descriptor)
-        budget.giveBack(1)
+        budget.giveBackLock()
     }
 }

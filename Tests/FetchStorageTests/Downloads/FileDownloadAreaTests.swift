@@ -2,6 +2,7 @@ import FetchEngine
 import FetchJobs
 import FetchStorage
 import Foundation
+import Synchronization
 import Testing
 
 @Suite struct FileDownloadAreaTests {
@@ -32,6 +33,22 @@ import Testing
             #expect(try await area.jobs() == [job])
             try await area.remove(job)
             #expect(try await area.jobs().isEmpty)
+        }
+    }
+
+    @Test func `a place waits for a lock while a third of the descriptors are locks`() async throws {
+        try await with { _, directory in
+            let budget = DescriptorBudget(limit: 6)
+            let area = try await FileDownloadArea(directory: directory, descriptors: budget)
+            let first = Mutex<DownloadPlace?>(try await area.open(Job.ID()))
+            let second = try await area.open(Job.ID())
+            #expect(budget.used == 2)
+            async let third = area.open(Job.ID())
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(budget.used == 2)
+            first.withLock { $0 = nil }
+            let places = [second, try await third]
+            #expect(budget.used == places.count)
         }
     }
 
