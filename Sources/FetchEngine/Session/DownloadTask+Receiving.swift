@@ -187,7 +187,7 @@ extension DownloadTask {
         while true {
             do throws(LoadError) { return try await writer.open() } catch {
                 guard error.lacksDescriptor else { throw error }
-                await load.pause(until: .now.advanced(by: DescriptorLine.interval), on: loop)
+                await load.pause(until: .now.advanced(by: DescriptorBudget.interval), on: loop)
                 try load.checkCancellation()
             }
         }

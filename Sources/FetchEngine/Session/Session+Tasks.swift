@@ -13,17 +13,17 @@ extension Session {
         with request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil,
         earliestBegin: ContinuousClock.Instant? = nil
     ) -> DataTask {
-        made(
-            DataTask(
-                creation(
-                    of: request, configuration.map { SharedConfiguration($0) }, delegate, notBefore: earliestBegin)))
+        dataTask(
+            with: request, sharing: configuration.map { SharedConfiguration($0) }, delegate: delegate,
+            earliestBegin: earliestBegin)
     }
 
     /// The same with a configuration that others hold too.
     package func dataTask(
-        with request: Request, sharing configuration: SharedConfiguration?, delegate: (any TaskDelegate)?
+        with request: Request, sharing configuration: SharedConfiguration?, delegate: (any TaskDelegate)?,
+        earliestBegin: ContinuousClock.Instant? = nil
     ) -> DataTask {
-        made(DataTask(creation(of: request, configuration, delegate)))
+        made(DataTask(creation(of: request, configuration, delegate, notBefore: earliestBegin)))
     }
 
     /// Makes a data task for a URL with everything else as it is by default.

@@ -4,6 +4,9 @@ import Synchronization
 
 /// How many descriptors the transfers of a loop may use, and how many they do (REL-11).
 package final class DescriptorBudget: Sendable {
+    /// How long to wait before asking again: others may give some back without our knowing it.
+    package static let interval: Duration = .milliseconds(50)
+
     package let limit: Int
     private let onShortage: @Sendable () -> Void
     private let taken = Atomic<Int>(0)

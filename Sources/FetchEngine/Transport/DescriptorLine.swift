@@ -13,8 +13,6 @@ final class DescriptorLine: @unchecked Sendable {
     static let perStart = 4
     /// The descriptors of libcurl for each of its multi handles.
     static let perPartition = 2
-    /// Others may give some back without our knowing it.
-    static let interval: Duration = .milliseconds(50)
 
     /// The owner whose transfers take turns with those of others.
     enum Owner: Hashable {
@@ -129,6 +127,6 @@ final class DescriptorLine: @unchecked Sendable {
     }
 
     private func arm() {
-        if let timer { loop.set(timer, for: MonotonicTime.now.advanced(by: Self.interval)) }
+        if let timer { loop.set(timer, for: MonotonicTime.now.advanced(by: DescriptorBudget.interval)) }
     }
 }

@@ -13,8 +13,6 @@ import SystemPackage
 package final class FileDownloadArea: DownloadArea {
     private static let checkpointName = "checkpoint"
     private static let largestCheckpoint: Int64 = 1 << 20
-    /// Others may give some back without our knowing it.
-    private static let waitForDescriptor = Duration.milliseconds(50)
 
     private let directory: FilePath
     private let boot: String
@@ -61,7 +59,7 @@ package final class FileDownloadArea: DownloadArea {
             do { return try PlaceLock(of: place, descriptors) } catch Errno.tooManyOpenFiles,
                 Errno.tooManyOpenFilesInSystem
             {
-                try await Task.sleep(for: Self.waitForDescriptor)
+                try await Task.sleep(for: DescriptorBudget.interval)
             }
         }
     }

@@ -17,6 +17,7 @@ final class AttemptConfiguration {
     @inline(never)
     init(of job: ClaimedJob, in session: Session, targets: TargetPolicy? = nil) {
         self.session = session.shared
+        // One object for all that is changed here.
         var own: SessionConfiguration?
         func change(_ change: (inout SessionConfiguration) -> Void) {
             var changed = own ?? session.configuration

@@ -7,6 +7,8 @@ import Logging
 extension Dispatcher {
     /// Waits until a job may load.
     ///
+    /// Not inlined: its frame is gone while the job loads.
+    ///
     /// - Parameter maximum: How many connections to its host it may be one of.
     /// - Returns: false when it waits in the queue again.
     @inline(never)
