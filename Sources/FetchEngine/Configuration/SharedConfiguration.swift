@@ -4,9 +4,11 @@ package final class SharedConfiguration: Sendable {
     /// The settings that connections depend on.
     let connections: ConnectionSettings
 
-    package init(_ value: SessionConfiguration) {
+    /// - Parameter other: The one that the value was made from; what they have in common is shared.
+    package init(_ value: SessionConfiguration, from other: SharedConfiguration? = nil) {
         self.value = value
-        connections = ConnectionSettings(value)
+        connections =
+            if let other, other.connections.areIn(value) { other.connections } else { ConnectionSettings(value) }
     }
 }
 
@@ -14,32 +16,37 @@ package final class SharedConfiguration: Sendable {
 ///
 /// Looked at before each request, so that its hash is worked out once.
 final class ConnectionSettings: Sendable, Hashable {
-    let targetPolicy: TargetPolicy
-    private let tls: TLSConfiguration
-    private let httpVersion: HTTPVersionPolicy
-    private let network: NetworkConfiguration
-    private let ftp: FTPConfiguration
-    private let digest: Int
+    private struct Values: Hashable {
+        let targetPolicy: TargetPolicy
+        let tls: TLSConfiguration
+        let httpVersion: HTTPVersionPolicy
+        let network: NetworkConfiguration
+        let ftp: FTPConfiguration
 
-    init(_ configuration: SessionConfiguration) {
-        targetPolicy = configuration.targetPolicy
-        tls = configuration.tls
-        httpVersion = configuration.httpVersion
-        network = configuration.network
-        ftp = configuration.ftp
-        var hasher = Hasher()
-        hasher.combine(targetPolicy)
-        hasher.combine(tls)
-        hasher.combine(httpVersion)
-        hasher.combine(network)
-        hasher.combine(ftp)
-        digest = hasher.finalize()
+        init(_ configuration: SessionConfiguration) {
+            targetPolicy = configuration.targetPolicy
+            tls = configuration.tls
+            httpVersion = configuration.httpVersion
+            network = configuration.network
+            ftp = configuration.ftp
+        }
     }
 
+    private let values: Values
+    private let digest: Int
+
+    var targetPolicy: TargetPolicy { values.targetPolicy }
+
+    init(_ configuration: SessionConfiguration) {
+        values = Values(configuration)
+        digest = values.hashValue
+    }
+
+    /// Whether a configuration has these settings.
+    func areIn(_ configuration: SessionConfiguration) -> Bool { values == Values(configuration) }
+
     static func == (left: ConnectionSettings, right: ConnectionSettings) -> Bool {
-        left === right
-            || left.digest == right.digest && left.targetPolicy == right.targetPolicy && left.tls == right.tls
-                && left.httpVersion == right.httpVersion && left.network == right.network && left.ftp == right.ftp
+        left === right || left.digest == right.digest && left.values == right.values
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(digest) }

@@ -34,7 +34,7 @@ final class AttemptConfiguration {
         if job.spec.kind == .download { change { $0.offersContentCodings = false } }
         // The URL of a cached response is stored in clear.
         if job.spec.request.urlForm == .withoutQuery { change { $0.urlCache = nil } }
-        self.own = own.map { SharedConfiguration($0) }
+        self.own = own.map { SharedConfiguration($0, from: session.shared) }
     }
 
     private var shared: SharedConfiguration { own ?? session }
@@ -53,7 +53,7 @@ final class AttemptConfiguration {
     func change(_ change: (inout SessionConfiguration) -> Void) {
         var changed = shared.value
         change(&changed)
-        own = SharedConfiguration(changed)
+        own = SharedConfiguration(changed, from: shared)
     }
 }
 
