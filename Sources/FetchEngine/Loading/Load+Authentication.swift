@@ -6,6 +6,7 @@ extension Load {
     // MARK: Before a request
 
     /// Takes the user name and password out of a request's URL; a challenge gets them as a credential.
+    @inline(never)
     func keepingCredentials(of request: Request) -> Request {
         guard request.url.hasCredentials else { return request }
         authentication.use(userinfoOf: request.url)

@@ -19,6 +19,14 @@ final class CacheVisit {
         self.cache = cache
         self.machine = machine
     }
+
+    /// The request with the fields that it gets for the cache.
+    var sent: Request {
+        guard !added.isEmpty else { return request }
+        var sent = request
+        for field in added { sent.headerFields.append(field) }
+        return sent
+    }
 }
 
 // How a hop is answered from the cache, and how its response is stored. `CacheMachine` decides.
@@ -29,21 +37,14 @@ extension Load {
     ) async throws(LoadError) -> any Exchange {
         storing = nil
         let handler = shared.handler(for: request)
-        let visit = CacheVisit(
-            request, in: configuration.urlCache,
-            CacheMachine(
-                request: handler?.canonicalRequest(for: request) ?? request, policy: cachePolicy(of: request),
-                configuration: configuration.caching,
-                now: .now))
+        let visit = visit(of: request, by: handler)
         if let handler { return try await handled(visit, by: handler, limit: limit, on: loop) }
         if mayBeAuthorized { await sendPreemptively(for: request, on: loop) }
         visit.machine.carries(try selecting(request))
         if let stored = try await lookUp(visit, limit: limit, on: loop) { return stored }
         while true {
-            var sent = request
-            for field in visit.added { sent.headerFields.append(field) }
             // When no caller waits for the head, head and body are awaited together.
-            let exchange = try await exchange(for: sent, limit: visit.lease == nil ? limit : 0, on: loop)
+            let exchange = try await exchange(for: visit.sent, limit: visit.lease == nil ? limit : 0, on: loop)
             record.withLock { $0.currentRequest = request }
             guard let exchange = try await judged(exchange, visit, limit: limit, on: loop) else {
                 visit.added = []
@@ -55,6 +56,16 @@ extension Load {
     }
 
     // MARK: Before the request
+
+    /// Not inlined: the frame that waits for the head would have room for what it needs.
+    @inline(never)
+    private func visit(of request: Request, by handler: (any ProtocolHandler)?) -> CacheVisit {
+        CacheVisit(
+            request, in: configuration.urlCache,
+            CacheMachine(
+                request: handler?.canonicalRequest(for: request) ?? request, policy: cachePolicy(of: request),
+                configuration: configuration.caching, now: .now))
+    }
 
     /// The stored answer, when it may be given; otherwise notes how to ask the origin.
     private func lookUp(_ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop) async throws(LoadError)

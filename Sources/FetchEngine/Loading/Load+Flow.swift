@@ -13,8 +13,6 @@ extension Load {
             try begin()
             let first = firstRequest()
             var (request, atHand) = goesAtOnce(first) ? (first, nil) : try await firstHop(first, on: loop)
-            // A delegate that decides about the response is asked before its body has come.
-            let limitOfHead = advised.contains(.response) ? 0 : limit
             while true {
                 let isAtHand = atHand != nil
                 if !isAtHand {
@@ -25,40 +23,69 @@ extension Load {
                     if let atHand = atHand.take() {
                         atHand as any Exchange
                     } else {
-                        try await answeredExchange(for: request, limit: limitOfHead, on: loop)
+                        try await answeredExchange(for: request, limit: limitOfHead(limit), on: loop)
                     }
-                let response = try head(of: exchange, limit: limitOfHead)
-                noteStrictTransport(response, to: request)
-                if !isAtHand, response.headerFields.contains(.setCookie) {
-                    try await keepCookies(of: response, to: request, on: loop)
+                switch try await step(after: exchange, to: request, isAtHand: isAtHand, limit: limit, on: loop) {
+                case .hop(let next): request = next
+                case .response(let response): return response
                 }
-                if isAuthentication(response), try await answersChallenge(of: response, to: request, on: loop) {
-                    exchange.abort(LoadError(.cancelled, "The challenge was answered."))
-                    continue
-                }
-                let hop = isRedirect(response) ? try await hop(after: response, to: request, on: loop) : nil
-                if let next = hop ?? requestAfter(response) {
-                    try await keepRedirect(exchange, on: loop)
-                    exchange.abort(LoadError(.cancelled, "The redirect was followed."))
-                    request = next
-                    continue
-                }
-                if offersResponse { try await offer(response, on: loop) }
-                if limitOfHead != limit, !endsItself {
-                    await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
-                    try checkCancellation()
-                }
-                let isComplete = try deliver(response, of: exchange, limit: limit)
-                if isComplete, storing != nil { try await keepResponse(response, completeBytes, on: loop) }
-                if isComplete, !endsItself, let notified = end(with: nil) { await notified.finished(nil) }
-                return response
             }
         } catch {
-            let located = located(asRedirect(error))
-            let final = client?.finalError(located) ?? located
+            let final = finalError(error)
             await complete(with: final, on: loop)
             throw final
         }
+    }
+
+    /// What follows the head of a hop.
+    private enum Step {
+        case hop(Request)
+        case response(Response)
+    }
+
+    /// Takes the head of a hop: the next one, else the final response.
+    ///
+    /// Not inlined, like what is done before a hop: the frame that waits for the head would have room for it.
+    @inline(never)
+    private func step(
+        after exchange: any Exchange, to request: Request, isAtHand: Bool, limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> Step {
+        let limitOfHead = limitOfHead(limit)
+        let response = try head(of: exchange, limit: limitOfHead)
+        noteStrictTransport(response, to: request)
+        if !isAtHand, response.headerFields.contains(.setCookie) {
+            try await keepCookies(of: response, to: request, on: loop)
+        }
+        if isAuthentication(response), try await answersChallenge(of: response, to: request, on: loop) {
+            exchange.abort(LoadError(.cancelled, "The challenge was answered."))
+            return .hop(request)
+        }
+        let hop = isRedirect(response) ? try await hop(after: response, to: request, on: loop) : nil
+        if let next = hop ?? requestAfter(response) {
+            try await keepRedirect(exchange, on: loop)
+            exchange.abort(LoadError(.cancelled, "The redirect was followed."))
+            return .hop(next)
+        }
+        if offersResponse { try await offer(response, on: loop) }
+        if limitOfHead != limit, !endsItself {
+            await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
+            try checkCancellation()
+        }
+        let isComplete = try deliver(response, of: exchange, limit: limit)
+        if isComplete, storing != nil { try await keepResponse(response, completeBytes, on: loop) }
+        if isComplete, !endsItself, let notified = end(with: nil) { await notified.finished(nil) }
+        return .response(response)
+    }
+
+    /// How much of the body is waited for with the head: a delegate that decides about the response is asked before its
+    /// body has come.
+    private func limitOfHead(_ limit: Int) -> Int { advised.contains(.response) ? 0 : limit }
+
+    /// The error as the task ends with it.
+    @inline(never)
+    private func finalError(_ error: LoadError) -> LoadError {
+        let located = located(asRedirect(error))
+        return client?.finalError(located) ?? located
     }
 
     /// Whether the first hop is the request as it is, with nothing to wait for before it.
@@ -67,6 +94,7 @@ extension Load {
     }
 
     /// The request of the first hop, and its response when another load has left that.
+    @inline(never)
     private func firstHop(
         _ first: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> (Request, atHand: StoredExchange?) {

@@ -6,6 +6,7 @@ import Synchronization
 extension Load {
     // MARK: Before the first hop
 
+    @inline(never)
     func begin() throws(LoadError) {
         let now = MonotonicTime.now
         let isFirst = record.withLock { record in
@@ -26,6 +27,7 @@ extension Load {
         deadline = (left.map { min($0, limit ?? $0) } ?? limit).map(now.advanced)
     }
 
+    @inline(never)
     func firstRequest() -> Request { prepared(originalRequest) }
 
     /// The request that the task itself makes after a response, as complete as its first one; nil when it makes none.

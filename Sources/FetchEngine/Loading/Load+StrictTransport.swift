@@ -6,6 +6,7 @@ extension Load {
     /// The request with https, where its host wants that and the request does not have it; else nil.
     ///
     /// Delegates are asked about it as about a redirect.
+    @inline(never)
     func secured(_ request: Request) -> Request? {
         guard let store = configuration.strictTransport else { return nil }
         let url = store.secured(request.url)

@@ -10,26 +10,52 @@ extension DownloadTask {
         load.client = self
         let hasResponse = load.record.withLock { $0.response != nil }
         if !hasResponse { _ = try await load.response(bufferingUpTo: 0, on: loop) }
-        var beginning = DownloadBeginning()
         var writer: DownloadWriter?
         do throws(LoadError) {
-            let plan = try await plan(&beginning, on: loop)
-            let new = DownloadWriter(plan, decoder: beginning.decoder, number: identifier)
-            writer = new
-            try await begin(plan, beginning, with: new, on: loop)
-            // They are in the file.
-            beginning = DownloadBeginning()
-            try await writeBody(plan, with: new, on: loop)
-            let file = try await new.finish()
-            try load.checkCancellation()
-            await fileDelegate?.task(self, didFinishDownloadingTo: file)
-            await load.complete(on: loop)
-            return file
+            let new = try await begin(&writer, on: loop)
+            try await writeBody(with: new, on: loop)
+            return try await finish(new, on: loop)
         } catch {
-            let error = await abandon(writer, load.located(error))
-            await load.complete(with: error, on: loop)
-            throw error
+            throw await fail(writer, error, on: loop)
         }
+    }
+
+    // What comes before and after the body is not inlined: the frame that waits for it would have room for the values.
+
+    /// Plans the file, makes it, and writes what of the body has been looked at.
+    ///
+    /// - Parameter writer: Gets the writer before it has made anything.
+    @inline(never)
+    private func begin(
+        _ writer: inout DownloadWriter?, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> DownloadWriter {
+        var beginning = DownloadBeginning()
+        let plan = try await plan(&beginning, on: loop)
+        let new = DownloadWriter(plan, decoder: beginning.decoder, number: identifier)
+        writer = new
+        try await begin(plan, beginning, with: new, on: loop)
+        return new
+    }
+
+    @inline(never)
+    private func finish(
+        _ writer: DownloadWriter, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> DownloadedFile {
+        let file = try await writer.finish()
+        try load.checkCancellation()
+        await fileDelegate?.task(self, didFinishDownloadingTo: file)
+        await load.complete(on: loop)
+        return file
+    }
+
+    /// The error as the task ends with it.
+    @inline(never)
+    private func fail(
+        _ writer: DownloadWriter?, _ error: LoadError, on loop: isolated TransferLoop
+    ) async -> LoadError {
+        let error = await abandon(writer, load.located(error))
+        await load.complete(with: error, on: loop)
+        return error
     }
 
     // MARK: The plan
@@ -176,9 +202,9 @@ extension DownloadTask {
         if plan.decoder != nil {
             let source = Array(beginning.bytes.dropLast(beginning.undecoded.count))
             _ = try await writer.append(decoded: beginning.decoded, of: source)
-            try await write(beginning.undecoded, plan, with: writer, on: loop)
+            try await write(beginning.undecoded, with: writer, on: loop)
         } else {
-            try await write(beginning.bytes, plan, with: writer, on: loop)
+            try await write(beginning.bytes, with: writer, on: loop)
         }
     }
 
@@ -199,20 +225,18 @@ extension DownloadTask {
         DownloadFile.removeStale(data.path)
     }
 
-    private func writeBody(
-        _ plan: DownloadPlan, with writer: DownloadWriter, on loop: isolated TransferLoop
-    ) async throws(LoadError) {
+    private func writeBody(with writer: DownloadWriter, on loop: isolated TransferLoop) async throws(LoadError) {
         if downloadState.withLock({ $0.action == .complete }) {
             // The body says that nothing is left.
             while try await load.nextChunk(on: loop) != nil {}
             return
         }
-        while let chunk = try await load.nextChunk(on: loop) { try await write(chunk, plan, with: writer, on: loop) }
+        while let chunk = try await load.nextChunk(on: loop) { try await write(chunk, with: writer, on: loop) }
     }
 
     /// On the loop, which turns to the next bytes only when the writer has these: both work at the same time.
     private func write(
-        _ bytes: [UInt8], _ plan: DownloadPlan, with writer: DownloadWriter, on loop: isolated TransferLoop
+        _ bytes: [UInt8], with writer: DownloadWriter, on loop: isolated TransferLoop
     ) async throws(LoadError) {
         guard !bytes.isEmpty else { return }
         let total = try await writer.append(bytes)
@@ -223,7 +247,7 @@ extension DownloadTask {
                 return state.written
             }
         await fileDelegate?.task(
-            self, didWriteData: new, totalBytesWritten: total, totalBytesExpectedToWrite: plan.expectedCount)
+            self, didWriteData: new, totalBytesWritten: total, totalBytesExpectedToWrite: writer.plan.expectedCount)
     }
 
     // MARK: Failing

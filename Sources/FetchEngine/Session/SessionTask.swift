@@ -301,7 +301,13 @@ public class SessionTask: @unchecked Sendable {
                 cancel()
             }
         } catch {
-            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
+            throw Self.loadError(error)
         }
+    }
+
+    /// Not inlined: the frames that wait for loads would have room for it.
+    @inline(never)
+    private static func loadError(_ error: any Error) -> LoadError {
+        error as? LoadError ?? LoadError(.unknown, "The load failed.")
     }
 }

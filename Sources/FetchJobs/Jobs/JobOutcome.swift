@@ -27,7 +27,7 @@ package struct JobOutcome: Sendable {
     /// The signal of the response for the next requests to the job's host; nil when there is none.
     package var signal: Limiter.Signal?
 
-    /// What it did on the network; nil when that was counted already, or nothing was done.
+    /// What it did on the network, which is counted and not stored; nil when nothing was done.
     package var observation: LoadObservation?
 
     /// Whether one connection to the job's origin carries many loads.

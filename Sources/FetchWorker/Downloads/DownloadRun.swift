@@ -26,7 +26,7 @@ final class DownloadRun: Sendable {
     private var live: LiveJob { load.live }
 
     /// Never throws: a failure is an outcome.
-    func run() async -> JobOutcome {
+    func run() async -> SharedOutcome {
         let start = Timestamp.now
         let watch = watch()
         let place: DownloadPlace
@@ -35,7 +35,7 @@ final class DownloadRun: Sendable {
             place = try await area.open(job.id)
             task = try await self.task(watch, in: place)
         } catch {
-            return JobOutcome(failing: stop.judged(LoadError(error)), startedAt: start)
+            return SharedOutcome(failing: stop.judged(LoadError(error)), startedAt: start)
         }
         return await finish(task, watch, in: place, startedAt: start)
     }
@@ -44,7 +44,10 @@ final class DownloadRun: Sendable {
 
     /// Follows the load, and begins before it becomes a download where that is needed.
     ///
+    /// Not inlined: the frame of ``run()``, which waits for the load, would have room for what it needs.
+    ///
     /// - Parameter rule: Which responses are reason to become one.
+    @inline(never)
     func watch(asking rule: FetchJobs.Configuration.BecomeDownload? = nil) -> DownloadWatch {
         DownloadWatch(
             live: live, area: area, answerer: load.answerer, decisions: load.decisions, decoded: decodedMediaTypes,
@@ -58,11 +61,11 @@ final class DownloadRun: Sendable {
     }
 
     /// Takes over from a task that has its response and not its body (LIF-7).
-    func goOn(for data: DataTask, _ watch: DownloadWatch, startedAt start: Timestamp) async -> JobOutcome {
+    func goOn(for data: DataTask, _ watch: DownloadWatch, startedAt start: Timestamp) async -> SharedOutcome {
         let place: DownloadPlace
         do throws(StoreError) { place = try await area.open(job.id) } catch {
             data.cancel()
-            return JobOutcome(failing: LoadError(error), startedAt: start)
+            return SharedOutcome(failing: LoadError(error), startedAt: start)
         }
         let task = data.becomeDownload(options: options(in: place))
         live.noteResponse()
@@ -79,7 +82,7 @@ final class DownloadRun: Sendable {
         _ watch: DownloadWatch,
         in place: DownloadPlace,
         startedAt start: Timestamp
-    ) async -> JobOutcome {
+    ) async -> SharedOutcome {
         defer { withExtendedLifetime(place) {} }
         load.prepare(task, stop)
         let urls = live.urls
@@ -91,14 +94,7 @@ final class DownloadRun: Sendable {
             task.response?.eventData(urls)
         }
         do throws(LoadError) {
-            let file = try await receive(task, watch)
-            var outcome = JobOutcome(.success((file.response, nil)), of: task, load, startedAt: start)
-            if outcome.state == .succeeded {
-                try await keep(file, as: watch.chosenDestination, in: &outcome)
-            } else {
-                await discard()
-            }
-            return outcome
+            return try await received(try await receive(task, watch), by: task, watch, startedAt: start)
         } catch {
             return await failed(stop.judged(error), task, startedAt: start)
         }
@@ -141,9 +137,10 @@ final class DownloadRun: Sendable {
     /// The configuration of the load, which takes no more bytes than there is room for.
     private func configuration(within room: Int64?) -> SharedConfiguration? {
         guard let room else { return load.configuration }
-        var configuration = (load.configuration ?? load.session.shared).value
+        let shared = load.configuration ?? load.session.shared
+        var configuration = shared.value
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, room)
-        return SharedConfiguration(configuration)
+        return SharedConfiguration(configuration, from: shared)
     }
 
     /// The formats that are decoded as the configuration says.
@@ -178,10 +175,7 @@ final class DownloadRun: Sendable {
     private func receive(_ task: DownloadTask, _ watch: DownloadWatch) async throws(LoadError) -> DownloadedFile {
         let result = await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
-                for await _ in watch.checkpoints.values where mayStoreURL {
-                    // Without a checkpoint the next attempt has less to go on with; nothing else is lost.
-                    if let data = task.checkpoint { try? await area.checkpoint(data, of: job.id) }
-                }
+                for await _ in watch.checkpoints.values { await storeCheckpoint(of: task) }
             }
             defer { group.cancelAll() }
             do throws(LoadError) {
@@ -193,7 +187,29 @@ final class DownloadRun: Sendable {
         return try result.get()
     }
 
+    /// Not inlined: the frame that waits for the next one would have room for its values.
+    @inline(never)
+    private func storeCheckpoint(of task: DownloadTask) async {
+        guard mayStoreURL, let data = task.checkpoint else { return }
+        // Without a checkpoint the next attempt has less to go on with; nothing else is lost.
+        try? await area.checkpoint(data, of: job.id)
+    }
+
     // MARK: Ending
+
+    /// Not inlined, like ``failed(_:_:startedAt:)``: the frame that waits for the load would have room for the outcome.
+    @inline(never)
+    private func received(
+        _ file: DownloadedFile, by task: DownloadTask, _ watch: DownloadWatch, startedAt start: Timestamp
+    ) async throws(LoadError) -> SharedOutcome {
+        var outcome = JobOutcome(.success((file.response, nil)), of: task, load, startedAt: start)
+        if outcome.state == .succeeded {
+            try await keep(file, as: watch.chosenDestination, in: &outcome)
+        } else {
+            await discard()
+        }
+        return SharedOutcome(outcome)
+    }
 
     /// Puts the file into the blob store, under a name of its own.
     ///
@@ -262,21 +278,22 @@ final class DownloadRun: Sendable {
         }
     }
 
-    private func failed(_ error: LoadError, _ task: DownloadTask, startedAt start: Timestamp) async -> JobOutcome {
+    @inline(never)
+    private func failed(_ error: LoadError, _ task: DownloadTask, startedAt start: Timestamp) async -> SharedOutcome {
         var outcome = JobOutcome(.failure(error), of: task, load, startedAt: start)
         do throws(StoreError) {
             if hasNextAttempt(after: outcome) {
                 if let data = error.resumeData, mayStoreURL { try await area.checkpoint(data, of: job.id) }
                 // Nobody knows which of its bytes are wrong.
                 if error.code == .contentDigestMismatch { try await area.remove(job.id) }
-                return outcome
+                return SharedOutcome(outcome)
             }
             outcome.error = try await leavings(of: error, task)
             try await area.remove(job.id)
         } catch {
             // The job has failed already, and for a better reason; a leftover here is removed later.
         }
-        return outcome
+        return SharedOutcome(outcome)
     }
 
     /// Whether another attempt continues the partial file.

@@ -18,7 +18,7 @@ struct DataRun: Sendable {
     ///
     /// Not inlined: the frame of its caller has no room for it when the job is a download.
     @inline(never)
-    nonisolated(nonsending) func run() async -> JobOutcome {
+    nonisolated(nonsending) func run() async -> SharedOutcome {
         let rule = load.settings.response.becomeDownload
         guard let downloads, rule != nil || load.decisions?.mayMakeFile == true else {
             return await run(load.answerer, upTo: Blob.inlineLimit)
@@ -30,7 +30,7 @@ struct DataRun: Sendable {
     }
 
     /// The same with a body that is not written anywhere.
-    nonisolated(nonsending) func runInMemory(upTo limit: Int) async -> JobOutcome {
+    nonisolated(nonsending) func runInMemory(upTo limit: Int) async -> SharedOutcome {
         await run(load.answerer, upTo: limit)
     }
 
@@ -39,7 +39,7 @@ struct DataRun: Sendable {
         upTo limit: Int,
         _ rule: FetchJobs.Configuration.BecomeDownload? = nil,
         _ watch: DownloadWatch? = nil
-    ) async -> JobOutcome {
+    ) async -> SharedOutcome {
         let (start, progress) = (Timestamp.now, PartProgress())
         let task = task(delegate, progress)
         do throws(LoadError) {
@@ -52,9 +52,9 @@ struct DataRun: Sendable {
                 return outcome(of: task, parts, startedAt: start)
             }
             let body = try await body(of: task, response)
-            return JobOutcome(.success((response, body)), of: task, load, startedAt: start)
+            return outcome(of: task, .success((response, body)), startedAt: start)
         } catch {
-            return JobOutcome(.failure(stop.judged(error)), of: task, load, startedAt: start)
+            return outcome(of: task, .failure(stop.judged(error)), startedAt: start)
         }
     }
 
@@ -75,10 +75,17 @@ struct DataRun: Sendable {
     }
 
     @inline(never)
-    private func outcome(of task: DataTask, _ parts: ReplacedParts, startedAt start: Timestamp) -> JobOutcome {
+    private func outcome(
+        of task: DataTask, _ result: Result<(Response, JobOutcome.Body?), LoadError>, startedAt start: Timestamp
+    ) -> SharedOutcome {
+        SharedOutcome(JobOutcome(result, of: task, load, startedAt: start))
+    }
+
+    @inline(never)
+    private func outcome(of task: DataTask, _ parts: ReplacedParts, startedAt start: Timestamp) -> SharedOutcome {
         var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
         outcome.response = StoredResponse(json: RawJSON(JSONWriter.object { parts.write(&$0, live.urls) }))
-        return outcome
+        return SharedOutcome(outcome)
     }
 
     /// Whether the body goes to a file: by an answer, or by the configuration where there was none.

@@ -14,24 +14,31 @@ struct JobExecution {
     private var logger: Logger { dispatcher.logger }
 
     nonisolated(nonsending) func run() async {
-        let outcome = await outcome()
+        await end(await outcome())
+    }
+
+    /// Stores an outcome, and lets go of what the job had.
+    ///
+    /// Not inlined: the frame that waits for the load would have room for what it needs.
+    @inline(never)
+    private nonisolated(nonsending) func end(_ outcome: SharedOutcome?) async {
         defer { dispatcher.letGo(of: job, stop) }
         dispatcher.running.end(job.id, stop)
         // Another job runs while this one is stored; but when storing takes long, the jobs that wait for it take memory
         // too.
         let leavesEarly = dispatcher.hasRoomToSettle
         if leavesEarly { dispatcher.leave(stop) }
-        if let outcome { await store(outcome) }
+        if let outcome { await store(outcome.value) }
         if !leavesEarly { dispatcher.leave(stop) }
     }
 
     // MARK: Before it is stored
 
     /// Waits for a connection, begins and loads; nil when this node has no outcome to store.
-    private nonisolated(nonsending) func outcome() async -> JobOutcome? {
+    private nonisolated(nonsending) func outcome() async -> SharedOutcome? {
         do throws(StoreError) {
             let claimedAt = dispatcher.runner.spans?.trace(of: job) == nil ? nil : Timestamp.now
-            guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone() }
+            guard let terms = try await dispatcher.runner.terms(of: job) else { return sessionIsGone() }
             guard try await dispatcher.waitForConnection(job, stop, maximum: terms.maximumConnections) else {
                 return nil
             }
@@ -42,7 +49,7 @@ struct JobExecution {
             }
             if let claimedAt { dispatcher.runner.spans?.recordWait(of: job, claimedAt: claimedAt) }
             let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop, beginning: beginAgain)
-            isMultiplexed = outcome.isMultiplexed
+            isMultiplexed = outcome.value.isMultiplexed
             return try await storable(outcome, mayRepeat: terms.mayRepeat)
         } catch {
             giveUp(because: error)
@@ -52,22 +59,28 @@ struct JobExecution {
 
     /// The outcome of an attempt that is over; nil when this node has none to store.
     ///
-    /// Not inlined: the frame of ``outcome()``, which waits for the load, would have room for each copy of it.
+    /// Not inlined: the frame of ``outcome()``, which waits for the load, would have room for what it needs.
     @inline(never)
     private nonisolated(nonsending) func storable(
-        _ outcome: JobOutcome, mayRepeat: Bool
-    ) async throws(StoreError) -> JobOutcome? {
+        _ outcome: SharedOutcome, mayRepeat: Bool
+    ) async throws(StoreError) -> SharedOutcome? {
         switch stop.reason {
         case .leaseLost: return nil
         case .parked:
             dispatcher.leave(dispatcher.queue.limiters(of: job))
             return nil
-        case .drained where outcome.state != .succeeded:
+        case .drained where outcome.value.state != .succeeded:
             // What was not begun is another node's.
             if try await !queue.release([job]).isEmpty || mayRepeat { return nil }
-            return outcome.state == .cancelled ? .interrupted(outcome) : outcome
+            return outcome.value.state == .cancelled ? SharedOutcome(.interrupted(outcome.value)) : outcome
         case .drained, .cancelled, .expired, nil: return outcome
         }
+    }
+
+    /// The session was removed, which cannot happen while it has jobs, unless another program changed the database.
+    @inline(never)
+    private func sessionIsGone() -> SharedOutcome {
+        SharedOutcome(failing: LoadError(.sessionInvalidated, "The session of the job is gone."), startedAt: .now)
     }
 
     /// Commits that a request is about to be sent; it is not sent when the commit is uncertain.
@@ -263,12 +276,5 @@ extension JobOutcome {
         var outcome = self
         outcome.callbacks = callbacks
         return outcome
-    }
-
-    /// The session was removed, which cannot happen while it has jobs, unless another program changed the database.
-    @inline(never)
-    fileprivate static func sessionIsGone() -> JobOutcome {
-        JobOutcome(
-            failing: LoadError(.sessionInvalidated, "The session of the job is gone."), startedAt: .now)
     }
 }

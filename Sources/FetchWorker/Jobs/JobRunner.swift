@@ -120,35 +120,39 @@ package final class JobRunner: Sendable {
     @inline(never)
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch, beginning begin: @escaping Beginning
-    ) async throws(StoreError) -> JobOutcome {
+    ) async throws(StoreError) -> SharedOutcome {
         let configuration = configuration(of: job, by: terms)
         var resumed: ResumedLoad?
         if job.resumesAt != nil {
             resumed = try await position(of: job)
             // From its beginning it might send a request twice that must be sent once.
-            if resumed == nil { return .positionIsUnreadable() }
+            if resumed == nil { return positionIsUnreadable() }
         }
         // An answer before may have made another request of it.
         if terms.mayRepeat, let method = resumed?.load.position.method, !terms.mayRepeat(method), await !begin() {
-            return .notOurs(stop)
+            return notOurs(stop)
         }
         stores.require(job.stores, of: job.session)
         let live = live.add(job)
         defer { self.live.remove(live) }
         if let resumed { live.goOn(after: resumed.load.position.stepCount) }
         let recorder = try await subscriptions.recorder(of: job, in: terms.session, live)
-        let attempt: nonisolated(nonsending) () async -> JobOutcome = { [self] in
+        let attempt: nonisolated(nonsending) () async -> SharedOutcome = { [self] in
             await load(
                 job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed,
                 beginning: begin
             ) { load in
-                let blobs = PatientBlobStore(blobs, stop: stop)
-                let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
+                let downloads = downloads(of: load, stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
-                return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
+                return await DataRun(load: load, blobs: downloads.blobs, downloads: downloads, stop: stop).run()
             }
         }
         return if let recorder { await recorder.record(attempt) } else { await attempt() }
+    }
+
+    @inline(never)
+    private func downloads(of load: PreparedLoad, _ stop: StopSwitch) -> DownloadRun {
+        DownloadRun(load: load, blobs: PatientBlobStore(blobs, stop: stop), catalog: catalog, area: area, stop: stop)
     }
 
     @inline(never)
@@ -175,7 +179,7 @@ package final class JobRunner: Sendable {
     /// - Parameter limit: How many bytes the body may have.
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, upTo limit: Int, stop: StopSwitch
-    ) async -> JobOutcome {
+    ) async -> SharedOutcome {
         let configuration = AttemptConfiguration(of: job, in: terms.session.engine, targets: targets(of: job))
         configuration.change { $0.maximumResponseBytes = min($0.maximumResponseBytes ?? .max, Int64(limit)) }
         let live = live.add(job)
@@ -198,51 +202,65 @@ package final class JobRunner: Sendable {
         _ stop: StopSwitch,
         resuming resumed: ResumedLoad? = nil,
         beginning begin: @escaping Beginning = { true },
-        run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
-    ) async -> JobOutcome {
+        run: nonisolated(nonsending) (PreparedLoad) async -> SharedOutcome
+    ) async -> SharedOutcome {
         let start = Timestamp.now
         let deadline = job.deadline(from: start, configuration.timeoutIntervalForResource)
-        // What cannot be read is not remembered: then somebody is asked.
-        try? await terms.session.memory?.catchUp()
-        let credentials = NamedCredentials(stores: stores, job: job, session: terms.session.engine)
-        let content = RequestContent(
-            blobs: PatientBlobStore(blobs, stop: stop), catalog: catalog, upload: live.upload,
-            contentType: terms.settings.upload.contentType)
-        let decisions = JobDecisions(
-            of: job, by: terms, asking: asker(of: job, by: terms, stop), credentials, content,
-            mayBecomeDownload: mayBecomeDownload, resuming: resumed, beginning: begin)
+        var decisions: JobDecisions?
         var copies: [String] = []
-        defer { for path in copies + (decisions?.copies ?? []) { unlink(path) } }
+        defer { removeCopies(copies, decisions) }
         do throws(LoadError) {
-            // Not inlined: its frame is not kept while the load runs.
-            let parts = try await prepare(
-                job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
-            var outcome = await run(prepared(job, live, by: terms, configuration, parts, decisions, until: deadline))
-            noteEnd(&outcome, of: job, stop)
+            let load = try await prepared(
+                job, live, by: terms, configuration, mayBecomeDownload: mayBecomeDownload, stop, resuming: resumed,
+                beginning: begin, until: deadline, &decisions, copies: &copies)
+            let outcome = await run(load)
+            noteEnd(outcome.value, of: job, stop)
             return outcome
         } catch {
             return unprepared(job, by: terms, error, stop, decisions, startedAt: start, until: deadline)
         }
     }
 
-    // What awaits nothing is not inlined: its values would have room in the frame of ``load`` while that waits.
+    // What comes before and after the load is not inlined: its values would have room in the frame of ``load`` while
+    // that waits.
 
+    /// - Parameters:
+    ///   - decisions: Gets the decisions of the job while it runs; nil when nothing is asked.
+    ///   - copies: Gets the files that were made for the load, which go when it is over.
     @inline(never)
-    private func prepared(
+    private nonisolated(nonsending) func prepared(
         _ job: ClaimedJob, _ live: LiveJob, by terms: JobTerms, _ configuration: AttemptConfiguration,
-        _ parts: PreparedLoad.Parts, _ decisions: JobDecisions?, until deadline: Timestamp?
-    ) -> PreparedLoad {
-        PreparedLoad(
+        mayBecomeDownload: Bool, _ stop: StopSwitch, resuming resumed: ResumedLoad?,
+        beginning begin: @escaping Beginning, until deadline: Timestamp?, _ decisions: inout JobDecisions?,
+        copies: inout [String]
+    ) async throws(LoadError) -> PreparedLoad {
+        // What cannot be read is not remembered: then somebody is asked.
+        try? await terms.session.memory?.catchUp()
+        let credentials = NamedCredentials(stores: stores, job: job, session: terms.session.engine)
+        let content = RequestContent(
+            blobs: PatientBlobStore(blobs, stop: stop), catalog: catalog, upload: live.upload,
+            contentType: terms.settings.upload.contentType)
+        decisions = JobDecisions(
+            of: job, by: terms, asking: asker(of: job, by: terms, stop), credentials, content,
+            mayBecomeDownload: mayBecomeDownload, resuming: resumed, beginning: begin)
+        let parts = try await parts(
+            of: job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
+        return PreparedLoad(
             job: job, parts, decisions: decisions, by: terms, configuration.own, live: live, bandwidths: bandwidths,
             deadline: deadline, random: random)
     }
 
     @inline(never)
-    private func noteEnd(_ outcome: inout JobOutcome, of job: ClaimedJob, _ stop: StopSwitch) {
+    private func removeCopies(_ copies: [String], _ decisions: JobDecisions?) {
+        for path in copies + (decisions?.copies ?? []) { unlink(path) }
+    }
+
+    @inline(never)
+    private func noteEnd(_ outcome: JobOutcome, of job: ClaimedJob, _ stop: StopSwitch) {
         // A load that was parked goes on with what it has moved before.
         if case .parked = stop.reason { return }
         traffic?.note(outcome.traffic, of: job.tenant)
-        note(&outcome, of: job)
+        note(outcome, of: job)
     }
 
     /// The outcome of a load that could not be prepared.
@@ -250,14 +268,27 @@ package final class JobRunner: Sendable {
     private func unprepared(
         _ job: ClaimedJob, by terms: JobTerms, _ error: LoadError, _ stop: StopSwitch, _ decisions: JobDecisions?,
         startedAt start: Timestamp, until deadline: Timestamp?
-    ) -> JobOutcome {
+    ) -> SharedOutcome {
         var outcome = JobOutcome(failing: stop.judged(error), startedAt: start)
         outcome.decisions = decisions?.json
         outcome.retryAfter = terms.retry.wait(
             after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
         outcome.deadline = deadline
-        note(&outcome, of: job)
-        return outcome
+        note(outcome, of: job)
+        return SharedOutcome(outcome)
+    }
+
+    @inline(never)
+    private func positionIsUnreadable() -> SharedOutcome {
+        SharedOutcome(
+            failing: LoadError(.cannotDecodeRawData, "The position at which the job was parked cannot be read."),
+            startedAt: .now)
+    }
+
+    @inline(never)
+    private func notOurs(_ stop: StopSwitch) -> SharedOutcome {
+        SharedOutcome(
+            failing: stop.judged(LoadError(.cancelled, "The job is not this node's any more.")), startedAt: .now)
     }
 
     /// What the callbacks of a job tell of its attempt: a body that cannot be read now is left out.
@@ -282,12 +313,11 @@ package final class JobRunner: Sendable {
         }
     }
 
-    /// Takes from an outcome what is counted and traced, and not stored.
+    /// Counts and traces what is not stored of an outcome.
     @inline(never)
-    private func note(_ outcome: inout JobOutcome, of job: ClaimedJob) {
+    private func note(_ outcome: JobOutcome, of job: ClaimedJob) {
         if let observation = outcome.observation { metrics?.count(observation) }
         spans?.recordAttempt(of: job, outcome)
-        outcome.observation = nil
     }
 
     /// Lets servers go on with the trace of a job, unless the job, or its session, has fields of its own for that.
@@ -354,9 +384,8 @@ package final class JobRunner: Sendable {
     /// Makes the request of a job, with its body and what it may show to servers.
     ///
     /// - Parameter copies: Gets the files that were made for it, which go when the load is over.
-    @inline(never)
-    private nonisolated(nonsending) func prepare(
-        _ job: ClaimedJob,
+    private nonisolated(nonsending) func parts(
+        of job: ClaimedJob,
         by terms: JobTerms,
         _ configuration: AttemptConfiguration,
         _ credentials: NamedCredentials,
@@ -398,21 +427,6 @@ package final class JobRunner: Sendable {
             decisions?.neverPark()
         }
         return PreparedLoad.Parts(request: request, position: position, answerer: answerer)
-    }
-}
-
-extension JobOutcome {
-    @inline(never)
-    fileprivate static func positionIsUnreadable() -> JobOutcome {
-        JobOutcome(
-            failing: LoadError(.cannotDecodeRawData, "The position at which the job was parked cannot be read."),
-            startedAt: .now)
-    }
-
-    @inline(never)
-    fileprivate static func notOurs(_ stop: StopSwitch) -> JobOutcome {
-        JobOutcome(
-            failing: stop.judged(LoadError(.cancelled, "The job is not this node's any more.")), startedAt: .now)
     }
 }
 

@@ -75,7 +75,7 @@ package final class EphemeralSessions: Service {
         var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
             let job = entry.claimed.tried(tries, until: deadline)
-            let outcome = await runner.run(job, by: terms, upTo: EphemeralSession.maximumBody, stop: entry.stop)
+            let outcome = await runner.run(job, by: terms, upTo: EphemeralSession.maximumBody, stop: entry.stop).value
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }
                 runner.spans?.recordEnd(of: job, outcome)

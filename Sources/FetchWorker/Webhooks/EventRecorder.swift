@@ -42,9 +42,9 @@ final class EventRecorder: Sendable {
     /// Not inlined: its caller would have room for the second task when there is none.
     @inline(never)
     nonisolated(nonsending) func record(
-        _ run: nonisolated(nonsending) () async -> JobOutcome
-    ) async -> JobOutcome {
-        let outcome: JobOutcome
+        _ run: nonisolated(nonsending) () async -> SharedOutcome
+    ) async -> SharedOutcome {
+        let outcome: SharedOutcome
         do {
             async let _: Void = watch()
             outcome = await run()

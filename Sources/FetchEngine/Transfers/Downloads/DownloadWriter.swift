@@ -6,7 +6,7 @@ actor DownloadWriter {
     static let loops = ["files-1", "files-2"].map { EventLoop(name: $0) }
 
     private let loop: EventLoop
-    private let plan: DownloadPlan
+    let plan: DownloadPlan
     private var file: DownloadFile?
     private var reserved: ReservedDestination?
     private var decoder: (any BodyDecoder)?
