@@ -4,7 +4,8 @@ import FetchRuntime
 
 /// One attempt of a download: from where an earlier one stopped, to a file in the blob store.
 ///
-/// An object, so that the frames of loads have a reference.
+/// An object, so that the frames of loads have a reference. What comes before a wait for the load, and after it, is not
+/// inlined, since the frame that waits would have room for it.
 final class DownloadRun: Sendable {
     let load: PreparedLoad
     let blobs: any BlobStore
@@ -35,16 +36,19 @@ final class DownloadRun: Sendable {
             place = try await area.open(job.id)
             task = try await self.task(watch, in: place)
         } catch {
-            return SharedOutcome(failing: stop.judged(LoadError(error)), startedAt: start)
+            return failed(toBegin: error, startedAt: start)
         }
         return await finish(task, watch, in: place, startedAt: start)
+    }
+
+    @inline(never)
+    private func failed(toBegin error: StoreError, startedAt start: Timestamp) -> SharedOutcome {
+        SharedOutcome(failing: stop.judged(LoadError(error)), startedAt: start)
     }
 
     // MARK: Going on for a data task
 
     /// Follows the load, and begins before it becomes a download where that is needed.
-    ///
-    /// Not inlined: the frame of ``run()``, which waits for the load, would have room for what it needs.
     ///
     /// - Parameter rule: Which responses are reason to become one.
     @inline(never)
@@ -102,6 +106,7 @@ final class DownloadRun: Sendable {
 
     // MARK: Loading
 
+    @inline(never)
     private func task(
         _ watch: DownloadWatch, in place: DownloadPlace
     ) async throws(StoreError) -> DownloadTask {
@@ -109,7 +114,6 @@ final class DownloadRun: Sendable {
         return task(watch, in: place, continuing: try await resumeData(of: place), room: room)
     }
 
-    /// Not inlined: its configurations would have room in the frame of ``run()`` for as long as that waits.
     @inline(never)
     private func task(
         _ watch: DownloadWatch, in place: DownloadPlace, continuing data: ResumeData?, room: Int64?
@@ -187,7 +191,6 @@ final class DownloadRun: Sendable {
         return try result.get()
     }
 
-    /// Not inlined: the frame that waits for the next one would have room for its values.
     @inline(never)
     private func storeCheckpoint(of task: DownloadTask) async {
         guard mayStoreURL, let data = task.checkpoint else { return }
@@ -197,7 +200,6 @@ final class DownloadRun: Sendable {
 
     // MARK: Ending
 
-    /// Not inlined, like ``failed(_:_:startedAt:)``: the frame that waits for the load would have room for the outcome.
     @inline(never)
     private func received(
         _ file: DownloadedFile, by task: DownloadTask, _ watch: DownloadWatch, startedAt start: Timestamp

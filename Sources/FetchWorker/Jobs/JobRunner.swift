@@ -458,6 +458,7 @@ extension ClaimedJob {
     /// When the job is given up, if this is its first attempt and all attempts together may take so long.
     ///
     /// Later attempts were claimed with their deadline.
+    @inline(never)
     fileprivate func deadline(from start: Timestamp, _ interval: Duration?) -> Timestamp? {
         guard tries == 0, let interval else { return expiresAt }
         let end = start.advanced(by: interval)
