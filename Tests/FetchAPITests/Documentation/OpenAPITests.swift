@@ -58,6 +58,21 @@ import Testing
         #expect(described == Scope.allCases.map(\.rawValue))
     }
 
+    @Test func `a route that takes work in has the answers of a node that takes no more`() async throws {
+        let server = try await TestServer()
+        let authenticator = Authenticator(store: server.keys, limiter: FailureLimiter(limit: 1, totalLimit: 1))
+        let routes = Server.routes(server.ports, server.configuration, authenticator).filter { $0.work != nil }
+        #expect(!routes.isEmpty)
+        for route in routes {
+            let operation = document["paths"][route.path][route.method.rawValue.lowercased()]
+            let described = Set(operation["responses"].members.map(\.name))
+            for overload in Overload.allCases {
+                let status = Problem(overload).code.status.code
+                #expect(described.contains("\(status)"), "\(route.method.rawValue) \(route.path) has no \(status)")
+            }
+        }
+    }
+
     @Test func `the codes, states and events described are those there are`() {
         func values(_ name: String) -> [String] {
             document["components"]["schemas"][name]["enum"].elements.compactMap(\.text)

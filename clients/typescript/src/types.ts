@@ -1776,7 +1776,7 @@ export interface SubmittedJob {
 export type Warnings = Array<{
   /**
    * The stable name of the warning. `noLiveWorker`: no worker is known to live, so the job waits until one does;
-   * `GET /readyz` fails for as long.
+   * `GET /readyz` says so in its `remarks`, or is 503 where this node's own lease is at fault.
    */
   code: "noLiveWorker";
   /** A sentence. */
