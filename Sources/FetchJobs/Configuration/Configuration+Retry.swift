@@ -52,7 +52,6 @@ extension ConfigurationRule where Value == RetryPolicy.Backoff {
                 let names: Set = ["initial", "factor", "maximum", "jitter", "delays", "expression"]
                 guard let object = reader.object(of: names) else { return nil }
                 var backoff = RetryPolicy.Backoff()
-                let duration = ConfigurationRule<Duration>.seconds
                 if let given = object["delays"] ?? object["expression"] {
                     backoff.jitter = 0
                     for name in ["initial", "factor", "expression"] {
@@ -69,9 +68,9 @@ extension ConfigurationRule where Value == RetryPolicy.Backoff {
                     backoff.waits = .computed(expression)
                     backoff.maximum = .seconds(86_400)
                 }
-                backoff.initial = object["initial"].flatMap { duration.read($0) } ?? backoff.initial
+                backoff.initial = object["initial"].flatMap { $0.delay() } ?? backoff.initial
                 backoff.factor = object["factor"].flatMap { $0.number(in: 1...100) } ?? backoff.factor
-                backoff.maximum = object["maximum"].flatMap { duration.read($0) } ?? backoff.maximum
+                backoff.maximum = object["maximum"].flatMap { $0.delay() } ?? backoff.maximum
                 backoff.jitter = object["jitter"].flatMap { $0.number(in: 0...1) } ?? backoff.jitter
                 return backoff
             },
@@ -144,10 +143,10 @@ extension ConfigurationRule where Value == FailureStatuses.Entry {
 }
 
 extension JSONReader {
-    /// Up to a week each.
-    fileprivate func delays() -> [Duration]? {
-        array(maximum: 100)?.compactMap { $0.seconds(in: 0.001...604_800) }
-    }
+    /// Up to a week.
+    fileprivate func delay() -> Duration? { seconds(in: 0.001...604_800) }
+
+    fileprivate func delays() -> [Duration]? { array(maximum: 100)?.compactMap { $0.delay() } }
 
     fileprivate func waitExpression() -> WaitExpression? {
         guard let text = string(maximumLength: WaitExpression.maximumLength) else { return nil }

@@ -66,8 +66,6 @@ import Testing
         "/proxy/credential/sessionToken: is not described",
         "/proxy/credential/password: may be missing",
         // Here one of both is to be changed.
-        "/backoff/initial: 605404.7999999999 is taken",
-        "/backoff/maximum: 605404.7999999999 is taken",
         "/filter/labels: more than 32 are taken",
         "/serverTrust/policy: may be missing",
         // These are refused where their group stands.

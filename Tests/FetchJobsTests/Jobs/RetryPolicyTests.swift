@@ -196,4 +196,9 @@ import Testing
     func `only one of the ways to say the waits is taken`(_ members: String) {
         #expect(throws: InvalidInput.self) { try retry(#""backoff": {\#(members)}"#) }
     }
+
+    @Test(arguments: [#""delays": [604801]"#, #""initial": 604801"#, #""maximum": 604801"#])
+    func `a wait longer than a week is refused`(_ members: String) {
+        #expect(throws: InvalidInput.self) { try retry(#""backoff": {\#(members)}"#) }
+    }
 }
