@@ -301,7 +301,8 @@ export type JobState = "scheduled" | "queued" | "running" | "awaitingDecision" |
  * — credentials of the tenant were stored or removed. Changes that the receiver was not told of yet are one
  * message. `endpoint.disabled` — another endpoint of the tenant, which the message holds, gets no messages any
  * more. `endpoint.test` — somebody has asked for a message to this endpoint, which it holds; it is sent whatever
- * the endpoint lists.
+ * the endpoint lists. There is no `job.canonicalized` and no `job.challengeCancelled`: the job's `redirects` have
+ * a change from http to https, with a `cause`, and its `challenges` have one that was cancelled.
  */
 export type WebhookEvent = "job.started" | "job.redirected" | "job.challenged" | "job.informational" | "job.response" | "job.becameDownload" | "job.resumedAtOffset" | "job.bodyWanted" | "job.question" | "job.destinationCreated" | "job.progress" | "job.finished" | "session.eventsFinished" | "session.invalidated" | "group.finished" | "cookies.changed" | "credentials.changed" | "endpoint.disabled" | "endpoint.test";
 
@@ -1246,7 +1247,10 @@ export interface LoadConfiguration {
      * runs meanwhile. An origin that speaks HTTP/2 is asked for more at once.
      */
     maximumPerHost?: number;
-    /** 1.1 or 2 alone; by default 2 where TLS agrees on it, else 1.1. */
+    /**
+     * `1.1`: that alone. `2`: over http 2 alone, by prior knowledge; over https as `automatic`. `automatic`: 2
+     * where TLS agrees on it, else 1.1.
+     */
     httpVersion?: "automatic" | "1.1" | "2";
     /** Whether a load that finds no connection waits for one as long as the resource may take. */
     waitsForConnectivity?: boolean;
@@ -1547,7 +1551,11 @@ export interface Delegate {
     on: QuestionKind;
     when?: QuestionConditions;
   }>;
-  /** How many seconds an answer may take. */
+  /**
+   * How many seconds an answer may take. Where the load has to wait on its node it is 300 at most: at questions
+   * about responses, storing, decoding and destinations, with a body that a client sends, and in ephemeral
+   * sessions. `deadline` of the question has what holds.
+   */
   timeout?: number;
   /** By kind, the answer when there is none in time; `performDefaultHandling` where a kind is left out. */
   otherwise?: Record<string, Answer>;
@@ -1732,9 +1740,9 @@ export type Labels = Record<string, string>;
 
 /**
  * Where events are sent: either `endpoint` or `url`. A `url` stands for your enabled endpoint with this address;
- * where there is none, one is made that is told of `job.finished`, `session.eventsFinished`, `session.invalidated`
- * and `group.finished`. Answers name the endpoint. Which events are told is said by the endpoint; a job alone can
- * choose its own.
+ * where there is none, one is made, which needs the scope `webhooks`; it is told of `job.finished`,
+ * `session.eventsFinished`, `session.invalidated` and `group.finished`. Answers name the endpoint. Which events
+ * are told is said by the endpoint; a job alone can choose its own.
  */
 export interface WebhookTarget {
   endpoint?: WebhookEndpointID;

@@ -1009,7 +1009,8 @@ class LoadConfigurationConnections(Model):
     """How many connections to one host, on all nodes together. Jobs that have none wait, and no time of theirs runs
     meanwhile. An origin that speaks HTTP/2 is asked for more at once."""
     http_version: Literal['automatic', '1.1', '2'] | None = None
-    """1.1 or 2 alone; by default 2 where TLS agrees on it, else 1.1."""
+    """`1.1`: that alone. `2`: over http 2 alone, by prior knowledge; over https as `automatic`. `automatic`: 2 where
+    TLS agrees on it, else 1.1."""
     waits_for_connectivity: bool | None = None
     """Whether a load that finds no connection waits for one as long as the resource may take."""
     address_family: Literal['any', 'ipv4', 'ipv6'] | None = None
@@ -1318,7 +1319,9 @@ class Delegate(Model):
     questions: list[Any]
     """What the delegate is asked."""
     timeout: float | None = None
-    """How many seconds an answer may take."""
+    """How many seconds an answer may take. Where the load has to wait on its node it is 300 at most: at questions
+    about responses, storing, decoding and destinations, with a body that a client sends, and in ephemeral
+    sessions. `deadline` of the question has what holds."""
     otherwise: dict[str, Answer] | None = None
     """By kind, the answer when there is none in time; `performDefaultHandling` where a kind is left out."""
     when_unreachable: Literal['wait', 'otherwise'] | None = None
@@ -1470,9 +1473,9 @@ class PublicKeyPin(Model):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WebhookTarget(Model):
     """Where events are sent: either `endpoint` or `url`. A `url` stands for your enabled endpoint with this address;
-    where there is none, one is made that is told of `job.finished`, `session.eventsFinished`, `session.invalidated`
-    and `group.finished`. Answers name the endpoint. Which events are told is said by the endpoint; a job alone can
-    choose its own."""
+    where there is none, one is made, which needs the scope `webhooks`; it is told of `job.finished`,
+    `session.eventsFinished`, `session.invalidated` and `group.finished`. Answers name the endpoint. Which events
+    are told is said by the endpoint; a job alone can choose its own."""
 
     endpoint: WebhookEndpointID | None = None
     url: HTTPURL | None = None

@@ -708,9 +708,9 @@ class PublicKeyPin(TypedDict, total=False):
 
 class WebhookTarget(TypedDict, total=False):
     """Where events are sent: either `endpoint` or `url`. A `url` stands for your enabled endpoint with this address;
-    where there is none, one is made that is told of `job.finished`, `session.eventsFinished`, `session.invalidated`
-    and `group.finished`. Answers name the endpoint. Which events are told is said by the endpoint; a job alone can
-    choose its own."""
+    where there is none, one is made, which needs the scope `webhooks`; it is told of `job.finished`,
+    `session.eventsFinished`, `session.invalidated` and `group.finished`. Answers name the endpoint. Which events
+    are told is said by the endpoint; a job alone can choose its own."""
 
     endpoint: WebhookEndpointID
     url: HTTPURL
