@@ -1,6 +1,6 @@
 /// The bytes of a response's body in the order they came, in chunks of any size.
 ///
-/// The transfer runs at most half a mebibyte ahead of its reader. One reader may read it, once; cancelling the
+/// The transfer runs at most 660 KiB ahead of its reader. One reader may read it, once; cancelling the
 /// reading task cancels the load.
 ///
 /// ```swift
