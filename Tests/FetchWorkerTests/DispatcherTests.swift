@@ -246,6 +246,21 @@ import Testing
         gate.open()
     }
 
+    // No heartbeat has told the node yet.
+    @Test func `what is being cancelled does not go back when the node stops, and ends as cancelled`() async throws {
+        let (gate, asked) = (Gate(), Progress())
+        let origin = try Self.held(by: gate, asked)
+        let fixture = try await WorkerFixture(drainTimeout: .zero)
+        let jobs = [try await fixture.submit(origin.url), try await fixture.submit(origin.url, method: "POST")]
+        try await fixture.run {
+            try await until { asked.value == 2 }
+            try await fixture.store.cancel(jobs, of: fixture.tenant, .plainly)
+            await fixture.stop()
+            for job in jobs { try await fixture.until(job, .cancelled) }
+        }
+        gate.open()
+    }
+
     @Test func `jobs that wait for a connection go back when the node stops`() async throws {
         let (gate, asked) = (Gate(), Progress())
         let origin = try Self.held(by: gate, asked)

@@ -211,11 +211,16 @@ package final class MemoryWorkQueue: WorkQueue {
 
     @discardableResult
     package func release(_ jobs: [ClaimedJob]) async throws(StoreError) -> Set<Job.ID> {
-        store.state.withLock { state in
-            let released = jobs.filter { holds($0, in: state) && state.rows[$0.id]?.begun == false }
-            for job in released { Self.putBack(job.id, in: &state) }
-            return Set(released.map(\.id))
+        let (released, ended) = store.state.withLock { state in
+            let held = jobs.filter { holds($0, in: state) }.map(\.id)
+            let ended = held.filter { state.jobs[$0]?.isCancelling == true }
+            for id in ended { end(id, .cancelled, in: &state) }
+            let released = held.filter { !ended.contains($0) && state.rows[$0]?.begun == false }
+            for id in released { Self.putBack(id, in: &state) }
+            return (released, ended)
         }
+        store.waiters.finish(ended)
+        return Set(released + ended)
     }
 
     private func holds(_ job: ClaimedJob, in state: MemoryJobStore.State) -> Bool {

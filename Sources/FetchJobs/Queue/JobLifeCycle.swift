@@ -26,9 +26,10 @@ package protocol JobLifeCycle: Sendable {
         _ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration
     ) async throws(StoreError) -> Bool
 
-    /// Gives the claims of these jobs back, for other nodes to take; one that waits at a stored position is parked.
+    /// Gives the claims of these jobs back, for other nodes to take; one that waits at a stored position is parked, and
+    /// one that is being cancelled ends as cancelled, whether it was begun or not.
     ///
-    /// - Returns: Those that were given back: not one that was begun, or whose claim was lost.
+    /// - Returns: Those that are this node's no more: not one that was begun, or whose claim was lost before.
     @discardableResult
     func release(_ jobs: [ClaimedJob]) async throws(StoreError) -> Set<Job.ID>
 }

@@ -137,26 +137,45 @@ package final class PostgresWorkQueue: WorkQueue {
 
     /// - Parameters: The jobs, in the order in which rows are locked.
     func release(_ tenants: [Tenant.ID], _ ids: [Job.ID], _ claims: [Int32]) async throws -> Set<Job.ID> {
-        let rows = try await client.query(
+        let rows = try await client.end(
             """
             -- queue.release
-            WITH released AS (
+            WITH held AS MATERIALIZED (
+                SELECT q.tenant_id, q.job_id, q.begun, q.cancelling
+                FROM unnest(\(tenants), \(ids), \(claims)) AS input (tenant_id, job_id, claim)
+                JOIN queue q ON q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
+                    AND q.node_id = \(node)
+                -- In one order, so that no two statements wait for each other; and before anything is decided, for a
+                -- client may cancel a job just now.
+                ORDER BY q.tenant_id, q.job_id
+                FOR UPDATE OF q
+            ), released AS (
                 UPDATE queue q
-                SET \(Query.leaving), cancelling = false, keeps_partial = false
-                FROM unnest(\(tenants), \(ids), \(claims)) AS held (tenant_id, job_id, claim)
-                WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
-                    AND q.node_id = \(node) AND NOT q.begun
+                SET \(Query.leaving)
+                FROM held h
+                WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id AND NOT h.begun AND NOT h.cancelling
                 RETURNING q.tenant_id, q.job_id, q.question_id
             ), asking AS (
                 UPDATE questions a
                 SET ask_at = now()
                 FROM released r
                 WHERE a.tenant_id = r.tenant_id AND a.id = r.question_id AND a.endpoint_id IS NOT NULL
-            )
-            SELECT job_id FROM released
-            """
-        )
-        return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+            ), ended AS (
+                -- Its client was told that it does not run on.
+                DELETE FROM queue q
+                USING held h
+                WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id AND h.cancelling
+                RETURNING q.tenant_id, q.job_id, 'cancelled' AS state, q.claimed_at AS started_at,
+                    'cancelled' AS error_name, \(RawJSON.cancelled) AS error, q.endpoint_id, q.session_id,
+                    uuidv7() AS delivery_id, q.flow
+            ), \(Query.ending(at: node, isSharded: client.isSharded))
+            SELECT job_id, false\(Query.noEndedColumns(client.isSharded)) FROM released
+            UNION ALL
+            SELECT job_id, true\(Query.endedColumns(client.isSharded)) FROM ended
+            """, at: 2, isSharded: client.isSharded)
+        let jobs = try rows.map { (id: try $0.decode(Job.ID.self, at: 0), hasEnded: try $0.decode(Bool.self, at: 1)) }
+        waiters.finish(jobs.filter(\.hasEnded).map(\.id))
+        return Set(jobs.map(\.id))
     }
 
     private static func begin(_ jobs: [ClaimedJob], client: Client, node: Node.ID) async throws -> [Bool] {

@@ -70,7 +70,7 @@ struct JobExecution {
             dispatcher.leave(dispatcher.queue.limiters(of: job))
             return nil
         case .drained where outcome.value.state != .succeeded:
-            // What was not begun is another node's.
+            // What was not begun is another node's, and what is being cancelled has ended.
             if try await !queue.release([job]).isEmpty || mayRepeat { return nil }
             return outcome.value.state == .cancelled ? SharedOutcome(.interrupted(outcome.value)) : outcome
         case .drained, .cancelled, .expired, nil: return outcome

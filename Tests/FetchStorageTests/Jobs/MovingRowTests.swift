@@ -140,6 +140,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a job that is being cancelled meanwhile is not given back to run again`(_ hasBegun: Bool) async throws {
+        try await StoreFixture.with { fixture in
+            let queue = fixture.queue()
+            let job = try await Self.claimed(1, fixture)[0]
+            if hasBegun { #expect(try await queue.begin(job)) }
+            #expect(try await Self.during(.cancel, fixture) { try await queue.release([job]) } == [job.id])
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await fixture.count("queue") == 0)
+        }
+    }
+
     @Test(arguments: Change.allCases)
     func `a lost job that is changed while it is rescued is there once`(_ change: Change) async throws {
         try await StoreFixture.with { fixture in

@@ -173,6 +173,21 @@ extension PostgresWorkQueue {
         }
     }
 
+    @Test func `the end of a job that was being cancelled when it was given back is counted and told`() async throws {
+        try await StoreFixture.with { fixture in
+            let endpoint = try fixture.endpoint()
+            try await fixture.webhooks().add(endpoint)
+            _ = try await fixture.store().enqueue([try .make(more: #", "webhook": {"endpoint": "\#(endpoint.id)"}"#)])
+            let jobs = try await fixture.queue(1).claim(limit: 1)
+            try await fixture.store().cancel(jobs.map(\.id), of: fixture.tenant, .keepingPartial)
+            #expect(try await fixture.queue(1).release(jobs) == [jobs[0].id])
+            #expect(try await fixture.store().job(jobs[0].id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await fixture.count("job_counts WHERE state = 'cancelled' AND jobs = 1") == 1)
+            #expect(try await fixture.deliveryStates() == ["pending": 1])
+            #expect(try await fixture.queue(0).claim(limit: 1).isEmpty)
+        }
+    }
+
     // R3: the answer to a claim or a submission was lost, and with it the jobs, although their node lives.
     @Test func `a node gives back what it has without knowing`() async throws {
         try await StoreFixture.with { fixture in

@@ -38,6 +38,19 @@ package enum WorkQueueContract {
             return compare("between", between, .queued) + compare("numbers", second.map(\.claim), [2])
                 + compare("settled late", isLate, false) + compare("state", try await subject.state(id), .running)
         },
+        Clause("a job that is given back while it is being cancelled is cancelled, and not claimed again") { subject in
+            let ids = try await subject.enqueue("", "", "", method: "POST")
+            let claimed = try await subject.claim(0)
+            _ = try await subject.queues[0].begin(claimed[1])
+            try await subject.store.cancel([ids[0]], of: subject.tenant, .plainly)
+            try await subject.store.cancel([ids[1]], of: subject.tenant, .keepingPartial)
+            let gone = try await subject.queues[0].release(claimed)
+            var states: [JobState?] = []
+            for id in ids { states.append(try await subject.state(id)) }
+            return compare("gone", gone, Set(ids)) + compare("states", states, [.cancelled, .cancelled, .queued])
+                + compare("claimed", try await subject.claim(1).map(\.id), [ids[2]])
+                + compare("settled late", try await subject.queues[0].settle(claimed[1], .make()), false)
+        },
     ]
 
     // MARK: Ending
