@@ -265,7 +265,11 @@ package final class MemoryWorkQueue: WorkQueue {
 
     package func limiters(of job: ClaimedJob) -> [Limiter.Address] { [] }
 
-    package func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission { Admission() }
+    package func admit(_ limiters: [Limiter.Address]) async throws(StoreError) -> Admission { Admission() }
+
+    package func gatedLimiters(
+        after last: Limiter.Address?, limit: Int
+    ) async throws(StoreError) -> [Limiter.Address] { [] }
 
     package nonisolated(nonsending) func heed(
         _ signal: Limiter.Signal, of host: Limiter.Address, askedAt time: Timestamp

@@ -4,9 +4,12 @@ package protocol JobAdmission: Sendable {
     func limiters(of job: ClaimedJob) -> [Limiter.Address]
 
     /// Lets as many jobs through the gates of limiters as their limits allow.
+    func admit(_ limiters: [Limiter.Address]) async throws(StoreError) -> Admission
+
+    /// The limiters at whose gates jobs wait: so many of them, in an order.
     ///
-    /// - Parameter limiters: Nil for all at whose gates jobs wait.
-    func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission
+    /// - Parameter last: That before the first; nil for the beginning.
+    func gatedLimiters(after last: Limiter.Address?, limit: Int) async throws(StoreError) -> [Limiter.Address]
 
     /// Applies the signal of a host's origin in its response to a request of this time.
     ///

@@ -4,8 +4,6 @@ import Postgres
 extension PostgresWorkQueue {
     /// How many jobs of one limiter one statement lets through.
     private static let admissionLimit = 1000
-    /// How many limiters one look finds.
-    private static let limiterLimit = 10_000
     /// How long a limiter is left to who admits its jobs just now.
     private static let patience = Duration.milliseconds(20)
 
@@ -13,9 +11,8 @@ extension PostgresWorkQueue {
         known.limiters(of: job.spec, tenant: job.tenant, after: job.tries)
     }
 
-    package func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission {
+    package func admit(_ limiters: [Limiter.Address]) async throws(StoreError) -> Admission {
         try await StoreError.wrap {
-            let limiters = if let limiters { limiters } else { try await gatedLimiters() }
             var (admission, failures) = (Admission(), [UpkeepFailure]())
             var calm: [Limiter.Address] = []
             _ = try await failures.goAround(limiters, blaming: .admission) { limiters in
@@ -38,17 +35,53 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// The limiters at whose gates jobs wait.
-    private func gatedLimiters() async throws -> [Limiter.Address] {
-        try await client.query(
+    /// Those of flows come before those of hosts, and in each kind those of one tenant after those of another.
+    package func gatedLimiters(
+        after last: Limiter.Address?, limit: Int
+    ) async throws(StoreError) -> [Limiter.Address] {
+        try await StoreError.wrap {
+            var found: [Limiter.Address] = []
+            if last?.kind != .host { found = try await gated(.flow, by: "flow", after: last, limit: limit) }
+            if found.count < limit {
+                let last = last?.kind == .host ? last : nil
+                found += try await gated(.host, by: "host", after: last, limit: limit - found.count)
+            }
+            return found
+        }
+    }
+
+    /// The limiters of a kind at whose gates jobs wait, one look into the index for each.
+    ///
+    /// - Parameter name: After which gates and columns are named.
+    private func gated(
+        _ kind: Limiter.Kind, by name: Query, after last: Limiter.Address?, limit: Int
+    ) async throws -> [Limiter.Address] {
+        let (tenant, key) = (last?.tenant ?? Tenant.ID(rawValue: .min), last?.key ?? "")
+        return try await client.query(
             """
             -- limiters.gated
-            WITH RECURSIVE \(Query.gates(of: "flow")), \(Query.gates(of: "host"))
-            (SELECT tenant_id, 'flow', flow FROM flows LIMIT \(Self.limiterLimit))
-            UNION ALL
-            (SELECT tenant_id, 'host', host FROM hosts LIMIT \(Self.limiterLimit))
+            WITH RECURSIVE gated AS (
+                (
+                    SELECT q.tenant_id, q.\(name) AS key
+                    FROM queue q
+                    WHERE q.gate = '\(name)' AND (q.tenant_id, q.\(name)) > (\(tenant), \(key))
+                    ORDER BY q.tenant_id, q.\(name)
+                    LIMIT 1
+                )
+                UNION ALL
+                SELECT next.tenant_id, next.key
+                FROM gated
+                CROSS JOIN LATERAL (
+                    SELECT q.tenant_id, q.\(name) AS key
+                    FROM queue q
+                    WHERE q.gate = '\(name)' AND (q.tenant_id, q.\(name)) > (gated.tenant_id, gated.key)
+                    ORDER BY q.tenant_id, q.\(name)
+                    LIMIT 1
+                ) AS next
+            )
+            SELECT tenant_id, key FROM gated LIMIT \(limit)
             """
-        ).map { try Limiter.Address(row: $0) }
+        ).map { Limiter.Address(tenant: try $0.decode(at: 0), kind: kind, key: try $0.decode(at: 1)) }
     }
 
     /// Locks limiters, and finds those that somebody else has locked: who admits jobs of one, or stands still while it
@@ -202,27 +235,6 @@ extension [Limiter.Address] {
 }
 
 extension Query {
-    /// The limiters of a kind at whose gates jobs wait, one look into the index for each.
-    ///
-    /// - Parameter kind: `flow` or `host`, after which gates and columns are named.
-    fileprivate static func gates(of kind: Query) -> Query {
-        """
-        \(kind)s AS (
-            (SELECT tenant_id, \(kind) FROM queue WHERE gate = '\(kind)' ORDER BY tenant_id, \(kind) LIMIT 1)
-            UNION ALL
-            SELECT next.tenant_id, next.\(kind)
-            FROM \(kind)s
-            CROSS JOIN LATERAL (
-                SELECT q.tenant_id, q.\(kind)
-                FROM queue q
-                WHERE q.gate = '\(kind)' AND (q.tenant_id, q.\(kind)) > (\(kind)s.tenant_id, \(kind)s.\(kind))
-                ORDER BY q.tenant_id, q.\(kind)
-                LIMIT 1
-            ) AS next
-        )
-        """
-    }
-
     /// Those at the gates of limiters of a kind that go next, where no order is kept.
     fileprivate static func admitted(to kind: Query) -> Query {
         """

@@ -28,17 +28,26 @@ extension Dispatcher {
     /// Lets jobs through as places are left and as time goes by.
     func keepGates() async {
         await intake.gateTimer.run {
-            guard let due = self.intake.gates.take() else { return }
-            do throws(StoreError) {
-                let admission = try await self.queue.admit(due.limiters)
-                if admission.hasQueuedJobs { self.intake.wake() }
-                self.intake.gates.note(admission.next)
-                self.report(admission.failures)
-            } catch {
-                // The next heartbeat asks again.
-                self.report([UpkeepFailure(.admission, error)])
-            }
+            if let due = self.intake.gates.take() { await self.look(at: due) }
             if let wait = self.intake.gates.untilNext() { self.intake.gateTimer.set(after: wait) }
+        }
+    }
+
+    private func look(at due: Gates.Due) async {
+        let gates = intake.gates
+        do throws(StoreError) {
+            switch due {
+            case .look(let last):
+                gates.noteFound(try await queue.gatedLimiters(after: last, limit: gates.limit))
+            case .limiters(let limiters):
+                let admission = try await queue.admit(limiters)
+                if admission.hasQueuedJobs { intake.wake() }
+                gates.note(admission.next)
+                report(admission.failures)
+            }
+        } catch {
+            // The next heartbeat asks again.
+            report([UpkeepFailure(.admission, error)])
         }
     }
 }

@@ -19,7 +19,8 @@ import Testing
 
     /// Lets through the jobs that may pass, and claims them.
     private static func next(_ fixture: StoreFixture, _ node: Int = 0, limit: Int = 100) async throws -> [ClaimedJob] {
-        _ = try await fixture.queue(node).admit(nil)
+        let gated = try await fixture.queue(node).gatedLimiters(after: nil, limit: 100)
+        _ = try await fixture.queue(node).admit(gated)
         return try await fixture.queue(node).claim(limit: limit)
     }
 
@@ -436,6 +437,36 @@ import Testing
             #expect(jobs.count == 2)
             #expect(try await fixture.queue().settle(jobs[0], .make()))
             #expect(try await Self.next(fixture).count == 1)
+        }
+    }
+
+    @Test func `all limiters with jobs at their gates are found, part by part, whosever and however many they are`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            try await fixture.database.client.query("INSERT INTO tenants (name) VALUES ('second')")
+            var gated: [Limiter.Address] = []
+            for (tenant, count) in [(Tenant.ID(rawValue: 1), 3), (Tenant.ID(rawValue: 2), 1)] {
+                for number in 0..<count {
+                    for (kind, more) in [(Limiter.Kind.flow, #", "flow": {"key": "k\#(number)"}"#), (.host, "")] {
+                        let key = kind == .flow ? "k\(number)" : "h\(number).example"
+                        let limiter = Limiter.Address(tenant: tenant, kind: kind, key: key)
+                        try await Self.store(fixture).setPaused(true, limiter)
+                        let spec = try JobSpec.make(url: "http://h\(number).example/", more: more)
+                        let jobs = (0..<2).map { _ in NewJob(tenant: tenant, spec: spec) }
+                        _ = try await fixture.store().enqueue(jobs)
+                        gated.append(limiter)
+                    }
+                }
+            }
+            _ = try await fixture.queue().claim(limit: 100)
+            var found: [Limiter.Address] = []
+            while true {
+                let part = try await fixture.queue().gatedLimiters(after: found.last, limit: 3)
+                found += part
+                guard part.count == 3 else { break }
+            }
+            #expect(found.count == 8 && Set(found) == Set(gated))
         }
     }
 
