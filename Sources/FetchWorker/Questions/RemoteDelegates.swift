@@ -16,8 +16,6 @@ package final class RemoteDelegates: Service {
     private static let maximumHeld = 10_000
     /// How many questions one endpoint is asked at once.
     private static let slotsPerEndpoint = 64
-    /// How many questions of parked loads are asked at once; further ones wait in the store.
-    private static let maximumAskingParked = 1024
 
     /// A question on its way to its endpoint.
     private struct Message: Sendable {
@@ -65,7 +63,7 @@ package final class RemoteDelegates: Service {
     private let counts: MetricFamily<Counter>
     private let waits: Histogram
     private let parked: Counter
-    private let askingParked = Atomic<Int>(0)
+    private let places: Mutex<AskingPlaces>
 
     /// - Parameters:
     ///   - store: The store of questions; tells `open` of those that end in it.
@@ -75,6 +73,7 @@ package final class RemoteDelegates: Service {
     ///   - intake: Hears of slots that jobs leave while they wait.
     ///   - live: Where those who follow jobs hear of questions.
     ///   - hold: How long loads are held before they are parked.
+    ///   - parkedAtOnce: How many questions of parked loads are asked at once; further ones wait in the store.
     package init(
         store: any QuestionStore,
         open: OpenQuestions,
@@ -86,6 +85,7 @@ package final class RemoteDelegates: Service {
         live: LiveJobs,
         node: Node.ID,
         hold: Duration = .seconds(30),
+        parkedAtOnce: Int = 1024,
         metrics: MetricsRegistry,
         logger: Logger
     ) {
@@ -98,6 +98,7 @@ package final class RemoteDelegates: Service {
         self.live = live
         self.node = node
         self.hold = hold
+        places = Mutex(AskingPlaces(count: parkedAtOnce))
         self.logger = logger
         endpoints = KnownEndpoint(deliveries, clock: intake.clock)
         timer = Timer(clock: intake.clock)
@@ -401,7 +402,7 @@ package final class RemoteDelegates: Service {
                 try? await intake.clock.sleep(for: .seconds(5))
                 do throws(StoreError) {
                     var isFull = true
-                    while isFull, askingParked.load(ordering: .relaxed) < Self.maximumAskingParked, !Task.isCancelled {
+                    while isFull, !places.withLock(\.isFull), !Task.isCancelled {
                         let due = try await store.questionsToAsk(limit: Self.slotsPerEndpoint)
                         isFull = due.count == Self.slotsPerEndpoint
                         // None waits for another one: an endpoint may take its time.
@@ -414,17 +415,19 @@ package final class RemoteDelegates: Service {
         }
     }
 
-    /// Asks the endpoint of a parked load, unless that is busy with others: then the question is due again later.
+    /// Asks the endpoint of a parked load, unless that is busy with others, or its tenant has its share of places: then
+    /// the question is due again later.
     private func addAsking(_ question: StoredQuestion, to group: inout DiscardingTaskGroup) {
         guard let endpoint = question.asked.endpoint else { return }
         let message = Message(
             question: question, endpoint: endpoint, waitsWhileUnreachable: true, otherwise: .performDefaultHandling,
             isParked: true)
-        guard gate.enterIfFree(message.key) else { return }
-        askingParked.add(1, ordering: .relaxed)
+        let tenant = question.asked.tenant
+        guard places.withLock({ $0.take(for: tenant) }) else { return }
+        guard gate.enterIfFree(message.key) else { return places.withLock { $0.leave(tenant) } }
         group.addTask {
             await self.askOnce(message)
-            self.askingParked.subtract(1, ordering: .relaxed)
+            self.places.withLock { $0.leave(tenant) }
         }
     }
 

@@ -30,8 +30,8 @@ import Testing
                 credentials: MemoryCredentialCatalog(), blobs: MemoryBlobCatalog(jobs: MemoryJobStore()),
                 refusal: { _, _ in nil }),
             deliveries: webhooks,
-            session: Session(), intake: intake, live: live, node: Node.ID(), metrics: MetricsRegistry(),
-            logger: .silent)
+            session: Session(), intake: intake, live: live, node: Node.ID(), parkedAtOnce: 132,
+            metrics: MetricsRegistry(), logger: .silent)
     }
 
     /// An endpoint that sends these replies one after the other, and the last one from then on.
@@ -56,9 +56,9 @@ import Testing
         "HTTP/1.1 200 OK\r\nContent-Length: \(json.utf8.count)\r\n\r\n\(json)"
     }
 
-    private func endpoint(_ receiver: WireOrigin) async throws -> WebhookEndpoint.ID {
+    private func endpoint(_ receiver: WireOrigin, of tenant: Tenant.ID = .first) async throws -> WebhookEndpoint.ID {
         let endpoint = WebhookEndpoint(
-            tenant: .first, url: try URLRecord(receiver.url("/hook")), events: [.jobQuestion], createdAt: clock.date)
+            tenant: tenant, url: try URLRecord(receiver.url("/hook")), events: [.jobQuestion], createdAt: clock.date)
         try await webhooks.add(endpoint)
         return endpoint.id
     }
@@ -272,21 +272,44 @@ import Testing
     }
 
     /// Stores a question of another job, whose load is parked while its endpoint is asked.
-    private func park(askedAt endpoint: WebhookEndpoint.ID) async throws {
+    private func park(askedAt endpoint: WebhookEndpoint.ID, of tenant: Tenant.ID = .first) async throws {
         let kind = Question.Kind.didReceiveResponse
         let question = AskedQuestion(
-            tenant: .first, job: Job.ID(), claim: 1, sequence: 1, kind: kind, host: nil, group: nil, labels: [],
+            tenant: tenant, job: Job.ID(), claim: 1, sequence: 1, kind: kind, host: nil, group: nil, labels: [],
             content: RawJSON(Array("{}".utf8)), limits: AnswerLimits(words: kind.words), endpoint: endpoint)
         _ = try await store.ask(question, of: load(), timeout: .seconds(300), at: Node.ID())
         #expect(try await store.park(question, isBeingAsked: true, at: Node.ID()))
     }
 
-    @Test func `an endpoint that hangs delays no question of a parked load to another one`() async throws {
-        let gate = Gate()
-        let hanging = try WireOrigin { connection in
+    /// An endpoint that takes questions and does not reply until the gate opens.
+    private func hanging(_ gate: Gate) throws -> WireOrigin {
+        try WireOrigin { connection in
             _ = try connection.receiveHead()
             try gate.wait()
         }
+    }
+
+    @Test func `endpoints of one tenant that hang delay no question of a parked load of another`() async throws {
+        let gate = Gate()
+        let (hanging, replying) = (try hanging(gate), try receiver(Self.reply(#""allow""#)))
+        for _ in 0..<3 {
+            let id = try await endpoint(hanging)
+            for _ in 0..<64 { try await park(askedAt: id) }
+        }
+        clock.advance(by: .milliseconds(1))
+        try await park(askedAt: endpoint(replying, of: .second), of: .second)
+        _ = try await decide(asking(delegate(timeout: .seconds(300)))) { question in
+            await clock.untilAsleep(for: .seconds(5))
+            clock.advance(by: .seconds(5))
+            try await until { replying.count(of: "POST /hook") == 1 }
+            gate.open()
+            _ = try await store.answer(question.id, of: .first, Reply(.allow), by: .operator)
+        }
+    }
+
+    @Test func `an endpoint that hangs delays no question of a parked load to another one`() async throws {
+        let gate = Gate()
+        let hanging = try hanging(gate)
         let replying = try receiver(Self.reply(#""allow""#))
         let hangingID = try await endpoint(hanging)
         for _ in 0..<200 { try await park(askedAt: hangingID) }
