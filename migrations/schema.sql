@@ -1539,14 +1539,20 @@ CREATE TABLE public.idempotency_keys (
     key text NOT NULL,
     fingerprint bytea NOT NULL,
     created_id uuid NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    running_until timestamp with time zone,
+    sealed_response bytea
 );
 
-COMMENT ON TABLE public.idempotency_keys IS 'What the Idempotency-Key of a request has created';
+COMMENT ON TABLE public.idempotency_keys IS 'What the Idempotency-Key of a request has created, or what the request was answered that has created nothing';
 
 COMMENT ON COLUMN public.idempotency_keys.fingerprint IS 'SHA-256 of the request: the same key with another one is refused';
 
-COMMENT ON COLUMN public.idempotency_keys.created_id IS 'The id of the job, group, schedule, session or blob';
+COMMENT ON COLUMN public.idempotency_keys.created_id IS 'The id of the job, group, schedule, session or blob; that of the request itself, which has created none';
+
+COMMENT ON COLUMN public.idempotency_keys.running_until IS 'When a repeat of the request is carried out, since its node has died; null: it has ended, or has created something';
+
+COMMENT ON COLUMN public.idempotency_keys.sealed_response IS 'The response for repeats, with the key of the tenant; null: the request has not ended, has created something, or was answered at too great a length';
 
 CREATE TABLE public.job_counts (
     tenant_id bigint NOT NULL,

@@ -75,6 +75,7 @@ package struct Server: Service {
         package let schedules: any ScheduleStore
         package let groups: any GroupStore
         package let urlGroups: any URLGroupStore
+        package let idempotency: any IdempotencyStore
         package let keys: any KeyStore
         package let signingKeys: any SigningKeyStore
         /// Reads the JSON Web Key Set of ``Configuration/tokens``.
@@ -132,6 +133,7 @@ package struct Server: Service {
             schedules: any ScheduleStore,
             groups: any GroupStore,
             urlGroups: any URLGroupStore,
+            idempotency: any IdempotencyStore,
             keys: any KeyStore,
             signingKeys: any SigningKeyStore,
             issuerKeys: @escaping @Sendable () async throws -> [UInt8],
@@ -181,6 +183,7 @@ package struct Server: Service {
             self.schedules = schedules
             self.groups = groups
             self.urlGroups = urlGroups
+            self.idempotency = idempotency
             self.keys = keys
             self.signingKeys = signingKeys
             self.issuerKeys = issuerKeys
@@ -284,6 +287,7 @@ package struct Server: Service {
             streamTokens: StreamTokens(keys: ports.keys, signIns: ports.signIns, authenticator: authenticator),
             connections: connections,
             gate: TenantGate(limits: ports.tenantLimits, traffic: ports.traffic),
+            idempotent: IdempotentRequests(store: ports.idempotency),
             storage: StorageGate(limits: ports.tenantLimits, catalog: ports.catalog),
             readiness: ports.readiness,
             audit: ports.audit,

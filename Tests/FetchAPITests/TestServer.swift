@@ -20,6 +20,7 @@ struct TestServer {
     let keys = MemoryKeyStore()
     let signingKeys = MemorySigningKeyStore()
     let urlGroups = MemoryURLGroupStore()
+    let idempotency = MemoryIdempotencyStore()
     let signIns: MemorySignInStore
     let sessions: MemorySessionStore
     let webhooks = MemoryWebhookStore()
@@ -108,6 +109,7 @@ struct TestServer {
             schedules: schedules,
             groups: groups,
             urlGroups: urlGroups,
+            idempotency: idempotency,
             keys: keys,
             signingKeys: signingKeys,
             issuerKeys: { [] },

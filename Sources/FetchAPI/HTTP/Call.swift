@@ -6,7 +6,7 @@ import NIOCore
 
 /// One request being answered.
 struct Call: Sendable {
-    let request: Request
+    var request: Request
     let id: RequestID
     /// The values of the parameters of the route in the path.
     let parameters: [String]
@@ -82,12 +82,8 @@ struct Call: Sendable {
         return (try JSONParser.parse(try await body(upTo: limit).readableBytesView), key)
     }
 
-    /// Takes in a request that does no more when it is made twice: an Idempotency-Key has nothing to add but its form,
-    /// and a body nothing at all.
-    func takeRepeatable(upTo limit: Int) async throws {
-        _ = try IdempotencyKey(of: headers)
-        _ = try await body(upTo: limit)
-    }
+    /// Takes in a body that has nothing to add to the request.
+    func ignoreBody(upTo limit: Int) async throws { _ = try await body(upTo: limit) }
 
     /// Refuses a body whose `Content-Length` is too large, before any of it is read (SEC-44).
     func requireLength(upTo limit: Int) throws {

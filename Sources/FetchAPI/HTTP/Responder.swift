@@ -28,6 +28,7 @@ struct Responder: HTTPResponder {
     let streamTokens: StreamTokens
     let connections: OpenConnections
     let gate: TenantGate
+    let idempotent: IdempotentRequests
     let storage: StorageGate
     let readiness: any Readiness
     let audit: any AuditLog
@@ -132,7 +133,10 @@ struct Responder: HTTPResponder {
             let key = try await key(of: call, on: route)
             let (call, actor) = try await admit(call, with: key, asking: route.access, taking: route.work, &known)
             return try await AuditActor.$current.withValue(actor) {
-                try await handler(call, key.tenant).taggedByContent(for: call)
+                guard route.keepsResponses else {
+                    return try await handler(call, key.tenant).taggedByContent(for: call)
+                }
+                return try await idempotent.response(to: call, of: key.tenant, by: handler)
             }
         case .admin(let handler):
             let key = try await authenticator.key(of: call)

@@ -24,6 +24,9 @@ struct Route: Sendable {
     /// What the node has to do or to keep that it had not before; nil for nothing.
     private(set) var work: Work?
 
+    /// Whether a repeat of it under an Idempotency-Key is answered by ``IdempotentRequests``.
+    private(set) var keepsResponses = false
+
     /// Whether a ``StreamToken`` in the query may stand for a key.
     private(set) var takesStreamTokens = false
 
@@ -77,6 +80,7 @@ struct Route: Sendable {
         self.path = path
         self.handler = .tenant(handler)
         access = Access.of(method, path)
+        keepsResponses = IdempotentRequests.covers(method, path)
     }
 
     init(

@@ -66,6 +66,8 @@ extension ProblemCode {
             "The group is open, or some of its jobs are not final."
         case .keyNotRotatable:
             "A rotation makes a second key for the same purpose, for the time of the change. There is a second one, or the key is not valid any more."
+        case .idempotencyKeyInUse:
+            "A request under the same key is being carried out, or was and has left no answer for repeats, which have up to 64 KiB. To carry it out again could do harm."
         case .misdirectedRequest:
             "The state of an ephemeral session is not stored, so no other node can answer for it, and this node could not pass the request on. Or the node was started without the role `api`."
         case .blobInUse:

@@ -10,6 +10,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case sessionEventsNotFinished, sessionEventsAcknowledged
     case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished, keyNotRotatable
+    case idempotencyKeyInUse
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
@@ -32,7 +33,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
             .sessionEventsNotFinished, .sessionEventsAcknowledged,
             .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished, .keyNotRotatable,
-            .alreadyAnswered:
+            .idempotencyKeyInUse, .alreadyAnswered:
             .conflict
         case .questionClosed: .gone
         case .misdirectedRequest: .misdirectedRequest
@@ -86,6 +87,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .groupClosed: "The group takes no jobs any more"
         case .groupNotFinished: "The group is not finished"
         case .keyNotRotatable: "The key cannot be rotated"
+        case .idempotencyKeyInUse: "The idempotency key is taken"
         case .misdirectedRequest: "Another node has to answer"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
@@ -184,6 +186,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .groupClosed: "Make a new group: one that was closed never takes jobs again."
         case .groupNotFinished:
             "Close the group and wait until its last job is final; POST /v1/jobs/actions cancels all of them at once."
+        case .idempotencyKeyInUse:
+            "With Retry-After: repeat the request then, and it gets the answer of the first one. Without it the request was carried out, and its answer was too long to be kept: read what it has changed."
         case .misdirectedRequest:
             "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there. Where the detail says that the node answers no clients, the balancer has to leave it out."
         case .blobInUse:

@@ -55,7 +55,7 @@ package final class PostgresBlobCatalog: BlobCatalog {
     /// The blob that was made by the same request before, if any.
     private func replay(of blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob>? {
         try await StoreError.wrap {
-            try await CreationKey(idempotency, of: "blob")
+            try await CreationKey(idempotency)
                 .createdBefore(of: blob.tenant, in: Self.table, Blob.columns, client: client)
                 .map { .replayed(try Blob(row: $0, tenant: blob.tenant)) }
         }
@@ -64,7 +64,7 @@ package final class PostgresBlobCatalog: BlobCatalog {
     private static let table: (name: Query, alias: Query) = ("blobs", "b")
 
     private func store(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
-        let key = CreationKey(idempotency, of: "blob")
+        let key = CreationKey(idempotency)
         return try await StoreError.wrap {
             let creation = try await key.create(
                 blob.id, of: blob.tenant, in: Self.table, Blob.columns,

@@ -10,7 +10,7 @@ package struct PostgresGroupStore: GroupStore {
     package func create(
         _ group: JobGroup, _ idempotency: Idempotency?
     ) async throws(StoreError) -> Creation<JobGroup> {
-        let key = CreationKey(idempotency, of: "group")
+        let key = CreationKey(idempotency)
         return try await StoreError.wrap {
             let creation = try await key.create(
                 group.id, of: group.tenant, in: ("groups", "g"), JobGroup.columns,

@@ -25,7 +25,7 @@ package struct PostgresScheduleStore: ScheduleStore {
         _ schedule: Schedule, _ idempotency: Idempotency?
     ) async throws(StoreError) -> Creation<Schedule> {
         try await StoreError.wrap {
-            let key = CreationKey(try await schedule.naming(idempotency, keys), of: "schedule")
+            let key = CreationKey(try await schedule.naming(idempotency, keys))
             let creation = try await key.create(
                 schedule.id, of: schedule.tenant, in: ("schedules", "s"), Schedule.columns,
                 by: """

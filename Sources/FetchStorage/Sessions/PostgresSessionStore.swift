@@ -34,7 +34,7 @@ package struct PostgresSessionStore: SessionStore {
     /// The session that was made by the same request before, if any.
     private func replay(_ session: NewSession) async throws(StoreError) -> SessionCreation? {
         try await StoreError.wrap {
-            try await CreationKey(session.idempotency, of: "session")
+            try await CreationKey(session.idempotency)
                 .createdBefore(of: session.tenant, in: Self.table, TenantSession.columns, client: client)
                 .map { .made(.replayed(try TenantSession(row: $0, tenant: session.tenant))) }
         }
@@ -45,7 +45,7 @@ package struct PostgresSessionStore: SessionStore {
     private func store(_ session: NewSession) async throws(StoreError) -> SessionCreation {
         let isEphemeral = session.spec.kind == .ephemeral
         let spec = isEphemeral ? SessionSpec(kind: .ephemeral) : session.spec
-        let key = CreationKey(session.idempotency, of: "session")
+        let key = CreationKey(session.idempotency)
         return try await StoreError.wrap {
             do {
                 let creation = try await key.create(

@@ -278,6 +278,7 @@ private struct RunningNode {
                 schedules: schedules,
                 groups: groups,
                 urlGroups: urlGroups,
+                idempotency: PostgresIdempotencyStore(client: database.client, keys: keys),
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 signingKeys: signingKeys,
                 issuerKeys: issuerKeys.text,

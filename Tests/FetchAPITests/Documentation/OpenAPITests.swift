@@ -73,6 +73,23 @@ import Testing
         }
     }
 
+    @Test func `an operation takes an Idempotency-Key when it stores the key, or its responses are kept`()
+        async throws
+    {
+        let server = try await TestServer()
+        let authenticator = Authenticator(store: server.keys, limiter: FailureLimiter(limit: 1, totalLimit: 1))
+        let routes = Server.routes(server.ports, server.configuration, authenticator)
+        for route in routes where route.method == .post && route.path.hasPrefix("/v1/") {
+            let operation = document["paths"][route.path]["post"]
+            let takesKeys = operation["parameters"].elements.contains { $0["name"].text == "Idempotency-Key" }
+            let isStored = IdempotentRequests.storingKeys.contains(route.path)
+            #expect(takesKeys == (isStored || route.keepsResponses), "\(route.path)")
+            #expect(!isStored || !route.keepsResponses, "\(route.path)")
+            guard route.keepsResponses else { continue }
+            #expect(operation["responses"]["409"].exists && operation["responses"]["422"].exists, "\(route.path)")
+        }
+    }
+
     @Test func `the codes, states and events described are those there are`() {
         func values(_ name: String) -> [String] {
             document["components"]["schemas"][name]["enum"].elements.compactMap(\.text)

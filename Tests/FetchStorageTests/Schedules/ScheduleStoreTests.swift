@@ -57,9 +57,9 @@ import Testing
             else { throw StoreError(.failed, "not as expected") }
             #expect(first.id == again.id)
             #expect(try await fixture.count("schedules") == 1)
-            // The key of a job is another one.
+            // The key is for one request, whatever that makes.
             let job = try NewJob.make(key: "k", fingerprint: 1)
-            #expect(try await fixture.store().enqueue([job]) == [.accepted(job.id)])
+            #expect(try await fixture.store().enqueue([job]) == [.conflict])
         }
     }
 

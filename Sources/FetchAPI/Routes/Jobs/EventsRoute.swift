@@ -41,7 +41,7 @@ struct EventsRoute: Sendable {
         guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
             throw JobRoutes.notFound
         }
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         let (token, end) = try await tokens.make(for: id, of: tenant, by: try call.requireKey())
         return .json { writer in
             writer.member("token", token)

@@ -65,7 +65,7 @@ struct GroupRoutes: Sendable {
 
     private func close(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         guard let id = JobGroup.ID(call.parameter), let group = try await groups.close(id, of: tenant) else {
             throw Self.notFound
         }

@@ -33,7 +33,7 @@ struct JobControlRoutes: Sendable {
     private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: ["produceResumeData"])
         let keepsPartial = try query.bool("produceResumeData")
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         guard let id = Job.ID(call.parameter),
             let job = try await jobs.cancel(id, of: tenant, keepsPartial == true ? .keepingPartial : .plainly)
         else {
@@ -46,7 +46,7 @@ struct JobControlRoutes: Sendable {
 
     private func setSuspended(_ call: Call, _ tenant: Tenant.ID, _ isSuspended: Bool) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         let before = try await job(call, tenant)
         guard !before.state.isFinal else { throw Problem(.jobFinal, "The job is \(before.state.rawValue).") }
         try await jobs.setSuspended([before.id], of: tenant, isSuspended)
@@ -92,7 +92,7 @@ struct JobControlRoutes: Sendable {
 
     private func retry(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         let job = try await retrier.retry(try await job(call, tenant), of: tenant, with: try call.requireKey())
         return Self.response(job)
     }

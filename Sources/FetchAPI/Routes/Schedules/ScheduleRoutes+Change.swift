@@ -20,7 +20,7 @@ extension ScheduleRoutes {
 
     func setPaused(_ call: Call, _ tenant: Tenant.ID, _ isPaused: Bool) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         return try await update(call, tenant) { $0.setPaused(isPaused, at: .now) }
     }
 
@@ -64,7 +64,7 @@ extension ScheduleRoutes {
         do {
             // The key is for this schedule; its job may differ between two requests.
             let fingerprint = SHA256Digest(of: Array(schedule.id.description.utf8))
-            let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: fingerprint) }
+            let idempotency = key.map { Idempotency(key: $0.text, fingerprint: fingerprint) }
             var webhook = job.spec.webhook
             // What the schedule names is an endpoint already.
             try await endpoints.settle(

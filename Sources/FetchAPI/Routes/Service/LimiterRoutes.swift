@@ -72,7 +72,7 @@ struct LimiterRoutes: Sendable {
 
     private func open(_ call: Call, _ tenant: Tenant.ID) async throws -> Limiter.Address {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         return try address(call, tenant)
     }
 

@@ -23,7 +23,7 @@ struct QueueRoutes: Sendable {
     }
 
     private func setPaused(_ isPaused: Bool, _ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         _ = try call.query()
         try await limiters.setPaused(isPaused, of: tenant)
         return try await get(call, tenant)

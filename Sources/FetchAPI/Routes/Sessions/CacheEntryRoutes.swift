@@ -18,7 +18,6 @@ struct CacheEntryRoutes: Sendable {
     }
 
     private func put(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        // Putting an answer there twice leaves one, so the key has nothing to add but its form.
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let submission = try CacheSubmission(json: json)
         try await sessions.requireStores(of: submission.session, tenant: tenant)

@@ -71,7 +71,6 @@ struct CookieRoutes: Sendable {
     // MARK: Write
 
     private func set(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        // Setting a cookie twice does no more than setting it once, so the key has nothing to add but its form.
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let submission = try CookieSubmission(json: json)
         try await sessions.requireStores(of: submission.session, tenant: tenant)
@@ -82,7 +81,6 @@ struct CookieRoutes: Sendable {
     private func importFile(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let request = try CookieQuery(try call.query(allowing: ["session"]))
         try call.requireContent(Self.fileType)
-        _ = try IdempotencyKey(of: call.headers)
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let file = CookieFile(reading: Array(body.readableBytesView))
         guard file.cookies.count <= CookieFile.maximumCount else {

@@ -21,7 +21,6 @@ struct CredentialRoutes: Sendable {
     }
 
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        // Storing a credential twice does no more than storing it once, so the key has nothing to add but its form.
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let submission = try await KeyReading.shared.read(json, of: tenant, CredentialSubmission.init(json:))
         try await sessions.requireStores(of: submission.session, tenant: tenant)

@@ -15,7 +15,7 @@ struct SessionResetRoute: Sendable {
 
     private func reset(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         guard let id = TenantSession.ID(naming: call.parameter) else { throw Self.notFound }
         if id != .default {
             guard let session = try await sessions.session(id, of: tenant) else { throw Self.notFound }

@@ -115,7 +115,7 @@ struct SessionRoutes: Sendable {
     /// Once for each time that the events are finished, so that a repeat can be recognized.
     private func acknowledge(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         guard let id = TenantSession.ID(call.parameter) else { throw Self.notFound }
         switch try await sessions.acknowledge(id, of: tenant) {
         case .acknowledged: break
@@ -136,7 +136,7 @@ struct SessionRoutes: Sendable {
     private func invalidate(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: ["mode"])
         let mode: Invalidation = try query.oneOf("mode") ?? .finish
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         guard let id = Self.id(call) else { throw Self.notFound }
         guard id != .default else { throw Self.stays }
         defer { known.forget(id, of: tenant) }

@@ -17,8 +17,7 @@ struct SnapshotRoutes: Sendable {
 
     private func take(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        // One snapshot more costs a row and changes nothing for anyone.
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         guard let id = TenantSession.ID(call.parameter), let session = try await sessions.session(id, of: tenant)
         else { throw Problem(.notFound, "There is no session with this id that snapshots are taken of.") }
         guard session.spec.kind != .ephemeral else {

@@ -49,10 +49,9 @@ struct DeliveryRoutes: Sendable {
 
     // MARK: Replaying
 
-    /// Replaying twice sends at worst a message twice that may come twice anyway, and whose id tells.
     private func replay(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         let delivery = try await delivery(call, tenant)
         guard try await webhooks.replay(delivery.delivery.id, of: tenant) else {
             throw Problem(.deliveryNotReplayable, "Its endpoint is \(delivery.delivery.endpoint).")

@@ -97,7 +97,7 @@ struct WebhookRoutes: Sendable {
     /// Each request is one message: who sends it twice gets two.
     private func test(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        try await call.ignoreBody(upTo: JobRoutes.maximumBody)
         let endpoint = try await endpoint(call, tenant)
         guard let id = try await webhooks.test(endpoint.id, of: tenant),
             let delivery = try await webhooks.delivery(id, of: tenant)

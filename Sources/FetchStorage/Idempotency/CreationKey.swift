@@ -3,13 +3,13 @@ import Postgres
 
 /// An Idempotency-Key that came with a request to make something other than a job.
 ///
-/// It is stored with the keys of jobs and expires like them. Keys of clients have no spaces, so it differs from them.
+/// It is stored with the keys of jobs and expires like them: a key is for one request, whatever that makes.
 struct CreationKey {
     let text: String?
     let fingerprint: [UInt8]?
 
-    init(_ idempotency: Idempotency?, of kind: String) {
-        text = idempotency.map { "\(kind) \($0.key)" }
+    init(_ idempotency: Idempotency?) {
+        text = idempotency?.key
         fingerprint = idempotency?.fingerprint.bytes
     }
 
