@@ -31,6 +31,19 @@ import Testing
         #expect(origin.values(of: "Idempotency-Key").last == "order-42")
     }
 
+    @Test func `a call whose first try is being carried out waits for its answer`() async throws {
+        let running = #"{"title": "Taken.", "code": "idempotencyKeyInUse"}"#
+        let origin = try ServiceOrigin(
+            ServiceOrigin.nothing, answer("409 Conflict", running, "Retry-After: 0"),
+            answer("202 Accepted", Self.submitted), answer("409 Conflict", running))
+        _ = try await origin.service.jobs.submit(Request("https://a.example/"))
+        #expect(origin.heads.count == 3 && Set(origin.values(of: "Idempotency-Key")).count == 1)
+        let error = await #expect(throws: FetchdError.self) {
+            _ = try await origin.service.jobs.submit(Request("https://a.example/"))
+        }
+        #expect(error?.code == .idempotencyKeyInUse && origin.heads.count == 4)
+    }
+
     @Test func `a call is repeated three times, and then its failure is told`() async throws {
         let busy = answer("429 Too Many Requests", #"{"title": "Busy.", "code": "queueFull"}"#, "Retry-After: 0")
         let origin = try ServiceOrigin(busy, busy, busy, busy, busy)

@@ -60,6 +60,8 @@ struct Call: Sendable {
         switch error.status {
         // These refuse a call before anything is done.
         case 429, 503: error.retryAfter ?? .backoff(failures)
+        // Its first try is being carried out, whose answer is that of the next one.
+        case 409 where error.code == .idempotencyKeyInUse: error.retryAfter
         case 502, 504: isRepeatable ? error.retryAfter ?? .backoff(failures) : nil
         case nil where error.code == .connectionFailed && (isRepeatable || error.isBeforeSending): .backoff(failures)
         default: nil

@@ -45,6 +45,8 @@ public struct FetchdError: Error, Sendable {
         public static let notFound = Self(rawValue: "notFound")
         /// The job is not over.
         public static let jobNotFinal = Self(rawValue: "jobNotFinal")
+        /// A call with the same `Idempotency-Key` is being carried out, or left no answer.
+        public static let idempotencyKeyInUse = Self(rawValue: "idempotencyKeyInUse")
         /// The question has another answer already.
         public static let alreadyAnswered = Self(rawValue: "alreadyAnswered")
         /// The question is over.

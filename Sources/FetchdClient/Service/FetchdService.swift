@@ -43,7 +43,7 @@ public struct FetchdService: Sendable {
 
     /// Asks for what has no method here, such as `/v1/flows/crawl`.
     ///
-    /// A POST has an `Idempotency-Key`, so that it can be repeated.
+    /// A POST has an `Idempotency-Key`, so that a repeat changes nothing where the API takes one.
     ///
     /// - Parameters:
     ///   - method: The method.

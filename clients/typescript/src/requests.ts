@@ -113,6 +113,8 @@ export function backoff(attempt: number): number {
 export function delayBeforeRepeat(call: Call, failure: unknown, attempt: number, retries: number): number | undefined {
   if (attempt >= retries) return undefined;
   if (failure instanceof ProblemError) {
+    // The first try is being carried out, whose answer is that of the next one.
+    if (failure.code === "idempotencyKeyInUse" && failure.retryAfter !== undefined) return failure.retryAfter * 1000;
     // 429 and 503 refuse a request before anything is done; the others may come after it.
     const isRefused = [429, 503].includes(failure.status);
     if (!isRefused && !(call.isRepeatable && [502, 504].includes(failure.status))) return undefined;

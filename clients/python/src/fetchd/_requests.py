@@ -154,6 +154,9 @@ def delay_before_repeat(call: Call, failure: FetchdError, attempt: int, retries:
     if attempt >= retries or call.has_streamed_body:
         return None
     if isinstance(failure, Problem):
+        if failure.code == "idempotencyKeyInUse":
+            # The first try is being carried out, whose answer is that of the next one.
+            return failure.retry_after
         # 429 and 503 refuse a request before anything is done; the others may come after it.
         if failure.status not in (429, 503) and not (call.is_repeatable and failure.status in (502, 504)):
             return None
