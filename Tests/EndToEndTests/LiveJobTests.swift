@@ -197,6 +197,29 @@ import Testing
         }
     }
 
+    @Test func `events end soon after their key was revoked, those of a page with its token too`() async throws {
+        let gate = Gate()
+        let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            let key = try await service.request(
+                .post, "/v1/keys", body: #"{"name": "reader", "scopes": ["jobs:read"]}"#)
+            let text = try #require(member(key.json, "token", as: String.self), "\(key.text)")
+            let reader = service.speaking(with: text)
+            let made = try await reader.request(.post, "/v1/jobs/\(id)/events/token")
+            let href = try #require(member(made.json, "href", as: String.self), "\(made.text)")
+            let (own, _) = try await reader.stream("/v1/jobs/\(id)/events")
+            let page = Session()
+            let (ofPage, _) = try await page.bytes(for: Request(url: try URLRecord(service.base + href)))
+            let keyID = try #require(member(key.json, "id", as: String.self))
+            #expect(try await service.request(.delete, "/v1/keys/\(keyID)").status == 204)
+            for try await _ in own {}
+            for try await _ in ofPage {}
+            #expect(member(try await service.request(.get, "/v1/jobs/\(id)").json, "state") == "running")
+            gate.open()
+        }
+    }
+
     @Test func `events end when the service stops`() async throws {
         let gate = Gate()
         let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)

@@ -246,6 +246,21 @@ struct TestCalls: Sendable {
         host: String = "localhost",
         body: String? = nil
     ) async throws -> TestAnswer {
+        let response = try await response(method, uri, headers: headers, host: host, body: body)
+        let writer = Writer()
+        try await response.body.write(writer)
+        return TestAnswer(
+            status: response.status, headers: response.headers, bytes: writer.written.withLock { $0 })
+    }
+
+    /// The response to a request, whose body nobody has asked for yet.
+    func response(
+        _ method: HTTPRequest.Method,
+        _ uri: String,
+        headers: HTTPFields = [:],
+        host: String = "localhost",
+        body: String? = nil
+    ) async throws -> Response {
         var fields: HTTPFields = [.authorization: authorization]
         if let body {
             fields[.contentType] = "application/json"
@@ -258,11 +273,7 @@ struct TestCalls: Sendable {
             body: RequestBody(buffer: ByteBuffer(string: body ?? "")))
         let source = ApplicationRequestContextSource(
             channel: NIOAsyncTestingChannel(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let response = try await responder.respond(to: request, context: ConnectionContext(source: source))
-        let writer = Writer()
-        try await response.body.write(writer)
-        return TestAnswer(
-            status: response.status, headers: response.headers, bytes: writer.written.withLock { $0 })
+        return try await responder.respond(to: request, context: ConnectionContext(source: source))
     }
 }
 

@@ -90,6 +90,13 @@ final class DashboardGate: Sendable {
         known.withLock { $0.note(session.signIn.id, nil, .now) }
     }
 
+    /// Refuses a session that has ended since its request came.
+    ///
+    /// - Throws: ``Problem`` `unauthorized`.
+    func require(_ session: DashboardSession) async throws {
+        guard try await live(session.signIn.id) != nil else { throw Authenticator.unauthorized }
+    }
+
     private func live(_ id: SignIn.ID) async throws -> SignIn? {
         let asked = ContinuousClock.now
         if let known = known.withLock({ $0[id, asked] }) { return known }

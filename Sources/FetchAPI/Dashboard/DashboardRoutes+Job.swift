@@ -106,7 +106,7 @@ extension DashboardRoutes {
 
     private func events(_ call: Call, _ session: DashboardSession) async throws -> Response {
         _ = try call.query()
-        return try await actions.events.follow(call, session.tenant)
+        return try await actions.events.follow(call, session.tenant) { try await gate.require(session) }
     }
 
     // MARK: Files

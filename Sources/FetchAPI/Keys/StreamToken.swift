@@ -8,7 +8,7 @@ import Hummingbird
 ///
 /// It names the job, its tenant and the key that it was made with, and is signed with the service's secret: nobody keeps
 /// it, and every node takes it. It stands in a URL, where others may see it, so it opens nothing but that stream, and
-/// nothing once it is over or its key is not valid any more. A stream that is open goes on.
+/// nothing once it is over or its key is not valid any more. A stream that is open ends with the key alone.
 struct StreamToken: Sendable, Equatable {
     /// In seconds.
     static let lifetime: Int64 = 300
@@ -88,6 +88,19 @@ struct StreamTokens: Sendable {
         else { throw authenticator.failure(of: call) }
         authenticator.uses.note(key.id)
         return key
+    }
+
+    /// Refuses to go on with a stream whose key is not valid any more, be it its own or that of its token.
+    ///
+    /// - Throws: ``Problem`` `unauthorized`.
+    func requireKey(of call: Call) async throws {
+        guard call.bringsStreamToken, let key = call.key else {
+            _ = try await authenticator.key(of: call)
+            return
+        }
+        guard try await keys.key(key.id, of: key.tenant)?.key.isValid(at: .now) == true else {
+            throw Authenticator.unauthorized
+        }
     }
 }
 

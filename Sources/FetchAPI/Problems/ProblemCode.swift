@@ -216,7 +216,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .tooManyBytes:
             "Delete jobs, blobs and downloaded files that are no longer needed, or let them expire. GET /v1/usage says how many bytes there are. The operator sets how many there may be (TENANTS_MAXIMUM_STORED_BYTES)."
         case .tooManyCalls:
-            "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT)."
+            "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT). Of streams of events, \(OpenStreams.Kind.job.maximum) of jobs and \(OpenStreams.Kind.stored.maximum) of stored events may be open at a node."
         case .overloaded:
             "The work was not taken. Submit it again after Retry-After, or to another node when it was the memory of this one; what was taken before goes on."
         case .tooManyConnections:

@@ -13,7 +13,8 @@ struct BodyRoute: Sendable {
     static let movePatience = Duration.seconds(5)
     static let pollInterval = Duration.milliseconds(50)
     /// The interval of the question whether another node has the job: longer, since the database has to answer it.
-    static let pollsPerLookElsewhere = 10
+    static let lookInterval = Duration.milliseconds(500)
+    static let longestLookInterval = Duration.seconds(4)
 
     let jobs: any JobStore
     let questions: any QuestionStore
@@ -121,16 +122,15 @@ struct BodyRoute: Sendable {
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
         try await requireStreamedBody(of: id, tenant)
         let deadline = ContinuousClock.now + Self.patience
-        var polls = 0
+        var looks = PollBackoff(from: Self.lookInterval, upTo: Self.longestLookInterval)
         while ContinuousClock.now < deadline, !Task.isShuttingDownGracefully {
             let job = live.job(id, of: tenant)
             if let job, job.upload.isWanted { return try await feed(job, from: call) }
-            if job == nil, polls.isMultiple(of: Self.pollsPerLookElsewhere),
+            if job == nil, looks.isDue(),
                 let response = try await forwarding.answer(feeding: call, about: id, of: tenant)
             {
                 return response
             }
-            polls += 1
             try await Task.sleep(for: Self.pollInterval)
         }
         throw Problem(.bodyNotWanted, "The job has not asked for its body.").retrying(after: 5)

@@ -4,7 +4,6 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import ServiceLifecycle
-import Synchronization
 
 /// The events of a job, as server-sent events (WHATWG HTML §9.2).
 ///
@@ -13,9 +12,13 @@ import Synchronization
 /// closes the stream.
 struct EventsRoute: Sendable {
     struct Pace: Sendable {
-        /// The shortest time between two progress events, and between two looks into the store for jobs that run
-        /// elsewhere.
+        /// The shortest time between two progress events, and between two looks into the store for jobs that do not run
+        /// here.
         var tick = Duration.milliseconds(500)
+        /// The longest time between two such looks.
+        var longestLook = Duration.seconds(2)
+        /// How long a client is believed that it may read on.
+        var trust = Authenticator.lifetime
         /// How long nothing is sent at most.
         var heartbeat = Duration.seconds(15)
     }
@@ -53,7 +56,7 @@ struct EventsRoute: Sendable {
     /// The stream of the API, for clients with a key and for browsers with a token.
     private func followByToken(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query(allowing: [StreamTokens.parameter])
-        var response = try await follow(call, tenant)
+        var response = try await follow(call, tenant) { try await tokens.requireKey(of: call) }
         // Pages of every site may read it who have the token: it is all that they need, and a browser adds nothing.
         if call.bringsStreamToken, response.status == .ok { response.headers[.accessControlAllowOrigin] = "*" }
         return response
@@ -61,7 +64,10 @@ struct EventsRoute: Sendable {
 
     // MARK: The stream
 
-    func follow(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+    /// - Parameter requireAccess: Throws when the client may not read on, for one.
+    func follow(
+        _ call: Call, _ tenant: Tenant.ID, requiring requireAccess: @escaping @Sendable () async throws -> Void
+    ) async throws -> Response {
         guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
             throw JobRoutes.notFound
         }
@@ -71,21 +77,19 @@ struct EventsRoute: Sendable {
         let stream = EventStream(
             id: id, tenant: tenant, jobs: jobs, live: live, pace: pace,
             elsewhere: EventRelay(call: call, id: id, tenant: tenant, forwarding: forwarding, pace: pace),
-            last: last.flatMap { JobEvent.Position($0) })
-        return .eventStream(to: call) { writer in
-            streams.begin()
-            defer { streams.end() }
-            try await stream.send(to: &writer)
-        }
+            requireAccess: requireAccess,
+            last: last.flatMap { JobEvent.Position($0) },
+            looks: PollBackoff(from: pace.tick, upTo: pace.longestLook))
+        return .eventStream(to: call, at: try streams.begin(.job, of: tenant)) { try await stream.send(to: &$0) }
     }
 }
 
 extension Response {
     /// Server-sent events, which end when they have been sent, or with the client's connection.
     ///
-    /// - Parameter onEnd: Called then, also when nothing could be sent.
+    /// - Parameter place: Kept until then.
     static func eventStream(
-        to call: Call, onEnd: @escaping @Sendable () -> Void = {},
+        to call: Call, at place: OpenStreams.Place,
         _ send: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
     ) -> Response {
         let request = call.request.body
@@ -98,45 +102,10 @@ extension Response {
                 .connection: "close",
             ],
             body: ResponseBody { writer in
-                defer { onEnd() }
+                defer { withExtendedLifetime(place) {} }
                 try? await request.consumeWithCancellationOnInboundClose { _ in try await send(&writer) }
                 try await writer.finish(nil)
             })
-    }
-}
-
-/// How many clients follow events.
-final class OpenStreams: Sendable {
-    private let count = Atomic<Int>(0)
-    /// Of those that have a limit.
-    private let ofTenants = Mutex<[Tenant.ID: Int]>([:])
-
-    init(_ registry: MetricsRegistry) {
-        registry.observe(.eventStreams) { [weak self] in
-            Double(self?.count.load(ordering: .relaxed) ?? 0)
-        }
-    }
-
-    func begin() { count.add(1, ordering: .relaxed) }
-    func end() { count.subtract(1, ordering: .relaxed) }
-
-    /// Begins one of so many that a tenant may have; false when it has them.
-    func begin(of tenant: Tenant.ID, upTo maximum: Int) -> Bool {
-        let hasRoom = ofTenants.withLock { open in
-            guard open[tenant, default: 0] < maximum else { return false }
-            open[tenant, default: 0] += 1
-            return true
-        }
-        if hasRoom { begin() }
-        return hasRoom
-    }
-
-    func end(of tenant: Tenant.ID) {
-        ofTenants.withLock { open in
-            guard let count = open[tenant] else { return }
-            open[tenant] = count > 1 ? count - 1 : nil
-        }
-        end()
     }
 }
 
@@ -151,17 +120,26 @@ struct EventStream {
     let live: LiveJobs
     let pace: EventsRoute.Pace
     let elsewhere: EventRelay
+    /// Throws when the client may not read on.
+    let requireAccess: @Sendable () async throws -> Void
     /// The last event that the client has.
     var last: JobEvent.Position?
+    /// Into the store.
+    var looks: PollBackoff
 
-    /// Sends events until the job is final or the service stops.
+    /// Sends events until the job is final, the client may not read on or the service stops.
     func send(to writer: inout any ResponseBodyWriter) async throws {
         let follower = live.follow(id, of: tenant)
         defer { live.leave(follower) }
         var stream = self
         var progress: JobProgress?
-        var isSilentSince = ContinuousClock.now
+        var (isSilentSince, isTrustedSince) = (ContinuousClock.now, ContinuousClock.now)
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            if ContinuousClock.now - isTrustedSince >= pace.trust {
+                // While the store does not say, what it said last holds.
+                do { try await requireAccess() } catch is StoreError {}
+                isTrustedSince = .now
+            }
             // Looked at before the events, so that those of its last moment are not missed.
             let state = try await stream.state()
             if case .removed = state { return }
@@ -207,9 +185,13 @@ struct EventStream {
         case removed
     }
 
-    /// Where the job is; the store is not asked while it runs here.
-    private func state() async throws -> State {
-        guard live.job(id, of: tenant) == nil else { return .goesOn }
+    /// Where the job is, as far as is known; the store is not asked while it runs here, and ever more rarely otherwise.
+    private mutating func state() async throws -> State {
+        guard live.job(id, of: tenant) == nil else {
+            looks.reset()
+            return .goesOn
+        }
+        guard looks.isDue() else { return .goesOn }
         guard let job = try await jobs.job(id, of: tenant) else { return .removed }
         if job.isClaimed { return .claimed }
         return job.state.isFinal ? .final(job) : .goesOn

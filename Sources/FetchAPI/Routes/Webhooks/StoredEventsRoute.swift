@@ -7,9 +7,6 @@ import ServiceLifecycle
 /// The events of a session and its jobs, of an endpoint that is polled, or of a tenant: as pages that can be read again
 /// from a place (BKG-9), or as server-sent events that go on (WHATWG HTML §9.2).
 struct StoredEventsRoute: Sendable {
-    /// How many streams of stored events a tenant may have at one node: each looks into the store once in a while.
-    private static let maximumStreams = 100
-
     let sessions: any SessionStore
     let webhooks: any WebhookStore
     let contents: EventContents
@@ -96,10 +93,7 @@ struct StoredEventsRoute: Sendable {
         guard try await webhooks.events(of: source, tenant, page: DeliveryPage(limit: 1, after: last)) != nil else {
             throw Self.noEvent(parameter)
         }
-        guard streams.begin(of: tenant, upTo: Self.maximumStreams) else {
-            throw Problem(.tooManyRequests, "\(Self.maximumStreams) streams of events are open.").retrying(after: 5)
-        }
-        return .eventStream(to: call, onEnd: { streams.end(of: tenant) }) { writer in
+        return .eventStream(to: call, at: try streams.begin(.stored, of: tenant)) { writer in
             try await send(source, tenant, for: call, after: last, to: &writer)
         }
     }
@@ -110,7 +104,7 @@ struct StoredEventsRoute: Sendable {
         to writer: inout any ResponseBodyWriter
     ) async throws {
         var last = start
-        var lastSign = ContinuousClock.now
+        var (lastSign, isTrustedSince) = (ContinuousClock.now, ContinuousClock.now)
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
             let page = DeliveryPage(limit: 25, after: last)
             guard let deliveries = try await webhooks.events(of: source, tenant, page: page) else { return }
@@ -122,9 +116,12 @@ struct StoredEventsRoute: Sendable {
                 last = delivery.id
             }
             let now = ContinuousClock.now
-            if now - lastSign >= pace.heartbeat {
+            if now - isTrustedSince >= pace.trust {
                 // A key that was revoked reads no further.
                 _ = try await authenticator.key(of: call)
+                isTrustedSince = now
+            }
+            if now - lastSign >= pace.heartbeat {
                 if deliveries.isEmpty { try await writer.write(ByteBuffer(string: ":\n\n")) }
                 lastSign = now
             }
