@@ -11,6 +11,10 @@ package final class MemoryWebhookStore: WebhookStore {
         /// Until when claims of deliveries last.
         var claims: [WebhookDelivery.ID: Timestamp] = [:]
 
+        func hasRoom(of tenant: Tenant.ID) -> Bool {
+            endpoints.count { $0.tenant == tenant } < WebhookEndpoint.maximumCount
+        }
+
         /// One endpoint of a tenant at most is the default one.
         mutating func replaceDefault(by endpoint: WebhookEndpoint) {
             guard endpoint.isDefault else { return }
@@ -44,11 +48,18 @@ package final class MemoryWebhookStore: WebhookStore {
 
     // MARK: Endpoints
 
-    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
+    @discardableResult
+    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) -> Bool {
         state.withLock { state in
+            guard state.hasRoom(of: endpoint.tenant) else { return false }
             state.replaceDefault(by: endpoint)
             state.endpoints.append(endpoint)
+            return true
         }
+    }
+
+    package func hasRoom(of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        state.withLock { $0.hasRoom(of: tenant) }
     }
 
     package func endpoint(
@@ -58,8 +69,26 @@ package final class MemoryWebhookStore: WebhookStore {
         state.withLock { $0.endpoints.first { $0.id == id && $0.tenant == tenant } }
     }
 
-    package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
-        state.withLock { $0.endpoints.filter { $0.tenant == tenant } }
+    package func endpointID(
+        _ search: EndpointSearch, of tenant: Tenant.ID
+    ) async throws(StoreError) -> WebhookEndpoint.ID? {
+        endpoints(of: tenant).first { endpoint in
+            switch search {
+            case .url(let url): endpoint.url == url && endpoint.disabling == nil
+            case .polledDefault: endpoint.isDefault && endpoint.url == nil
+            case .lowerHalf(let half, let time): endpoint.id.uuid.low == half && endpoint.createdAt > time
+            }
+        }?.id
+    }
+
+    package func endpoints(
+        of tenant: Tenant.ID, after last: WebhookEndpoint.ID?, limit: Int
+    ) async throws(StoreError) -> [WebhookEndpoint] {
+        Array(endpoints(of: tenant).filter { endpoint in last.map { endpoint.id > $0 } ?? true }.prefix(limit))
+    }
+
+    private func endpoints(of tenant: Tenant.ID) -> [WebhookEndpoint] {
+        state.withLock { $0.endpoints.filter { $0.tenant == tenant } }.sorted { $0.id < $1.id }
     }
 
     package func update(_ endpoint: WebhookEndpoint, rotation: String?) async throws(StoreError) -> WebhookEndpoint? {

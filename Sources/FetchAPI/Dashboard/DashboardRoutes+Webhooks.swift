@@ -27,9 +27,8 @@ extension DashboardRoutes {
         let query = try query(call, "cursor")
         let view = try await view(query, call, session)
         let after = try query["cursor"].map { try Cursor<WebhookEndpoint.Kind>($0, filter: "").after }
-        let all = try await ports.webhooks.endpoints(of: view.tenant).sorted { $0.id < $1.id }
-            .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
-        let part = ListPart(all, limit: Self.endpointCount)
+        let items = try await ports.webhooks.endpoints(of: view.tenant, after: after, limit: Self.endpointCount + 1)
+        let part = ListPart(items, limit: Self.endpointCount)
         let next = part.next { view.href(WebhookPages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) }
         var sheet = sheet("Webhooks", call, view, hint: WebhookPages.hint)
         sheet.choices = WebhookPages.choices(view, current: WebhookPages.path)

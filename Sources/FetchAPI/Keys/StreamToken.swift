@@ -8,7 +8,8 @@ import Hummingbird
 ///
 /// It names the job, its tenant and the key that it was made with, and is signed with the service's secret: nobody keeps
 /// it, and every node takes it. It stands in a URL, where others may see it, so it opens nothing but that stream, and
-/// nothing once it is over or its key is not valid any more. A stream that is open ends with the key alone.
+/// nothing once it is over or its key is not valid any more. A stream that is open goes on without
+/// it for as long as the key is valid.
 struct StreamToken: Sendable, Equatable {
     /// In seconds.
     static let lifetime: Int64 = 300

@@ -41,6 +41,8 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
 
     /// How long an endpoint may take nothing before it is disabled (SEC-36).
     package static let patience = Duration.seconds(5 * 24 * 3600)
+    /// How many a tenant may have: claims of deliveries look at each that something is on its way to.
+    package static let maximumCount = 1000
 
     package let id: ID
     package let tenant: Tenant.ID

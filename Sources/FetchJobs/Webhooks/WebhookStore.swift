@@ -1,8 +1,28 @@
+package import FetchEngine
+
 /// Webhook endpoints and their deliveries.
 package protocol WebhookStore: Sendable {
-    func add(_ endpoint: WebhookEndpoint) async throws(StoreError)
+    /// Adds an endpoint.
+    ///
+    /// - Returns: false when the tenant has ``WebhookEndpoint/maximumCount`` of them; those that are added at the same
+    ///   time may be a few more.
+    @discardableResult
+    func add(_ endpoint: WebhookEndpoint) async throws(StoreError) -> Bool
+
+    /// Whether a tenant may add another endpoint.
+    func hasRoom(of tenant: Tenant.ID) async throws(StoreError) -> Bool
+
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
-    func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint]
+
+    /// The oldest endpoint of a tenant that matches.
+    func endpointID(_ search: EndpointSearch, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint.ID?
+
+    /// A page of the tenant's endpoints, the oldest first.
+    ///
+    /// - Parameter last: The last one of the page before; nil for the start.
+    func endpoints(
+        of tenant: Tenant.ID, after last: WebhookEndpoint.ID?, limit: Int
+    ) async throws(StoreError) -> [WebhookEndpoint]
 
     /// Stores the changes of an endpoint, and gives up its pending deliveries when the change disabled it.
     ///
@@ -49,6 +69,16 @@ package protocol WebhookStore: Sendable {
         _ tenant: Tenant.ID,
         since: Timestamp
     ) async throws(StoreError) -> Int
+}
+
+/// An endpoint that is looked for by something else than its id.
+package enum EndpointSearch: Sendable {
+    /// Messages are sent to this address, and it is enabled.
+    case url(URLRecord)
+    /// It is the default one, and polled.
+    case polledDefault
+    /// The lower half of its id is this, and it was added after a time.
+    case lowerHalf(UInt64, since: Timestamp)
 }
 
 /// Whose events are read one after the other.

@@ -38,37 +38,64 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         }
     }
 
-    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
+    @discardableResult
+    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) -> Bool {
         try await storing {
             let sealed = try ring.seal(endpoint.secret.bytes, for: .secret(of: endpoint.id, tenant: endpoint.tenant))
-            try await client.of(endpoint.tenant).query(
+            return try await client.of(endpoint.tenant).query(
                 """
                 -- endpoints.add
-                WITH \(Self.formerDefault(before: endpoint)), added AS (
+                WITH room AS MATERIALIZED (
+                    \(Self.hasRoom(of: endpoint.tenant))
+                ), \(Self.formerDefault(before: endpoint, when: "(SELECT is_there FROM room)")), added AS (
                     INSERT INTO webhook_endpoints (
                         tenant_id, id, url, events, is_default, sealed_secret, created_at, sealed_identity, server_trust
                     )
                     SELECT \(endpoint.tenant), \(endpoint.id), \(endpoint.url?.description), \(endpoint.events),
                         \(endpoint.isDefault) AND former.count >= 0, \(sealed), \(endpoint.createdAt),
                         \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
-                    FROM (SELECT count(*) FROM former) AS former
+                    FROM (SELECT count(*) FROM former) AS former, room
+                    WHERE room.is_there
                     RETURNING id
                 ), \(Query.audited(.addEndpoint, endpoint.id.description, of: endpoint.tenant, when: "added"))
                 SELECT 1 FROM added
                 """
-            )
+            ).affected > 0
         }
+    }
+
+    package func hasRoom(of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let rows = try await client.of(tenant).query(
+                """
+                -- endpoints.room
+                \(Self.hasRoom(of: tenant))
+                """
+            )
+            return try rows.first?.decode(at: 0) ?? false
+        }
+    }
+
+    private static func hasRoom(of tenant: Tenant.ID) -> Query {
+        """
+        SELECT count(*) < \(Int64(WebhookEndpoint.maximumCount)) AS is_there
+        FROM webhook_endpoints
+        WHERE tenant_id = \(tenant)
+        """
     }
 
     /// The part of a statement, named `former`, that makes the endpoint no default any more that was it before this one.
     ///
     /// Whoever makes this one the default reads its rows first: of a tenant one at a time can be.
-    private static func formerDefault(before endpoint: WebhookEndpoint) -> Query {
+    ///
+    /// - Parameter condition: What has to be so besides.
+    private static func formerDefault(before endpoint: WebhookEndpoint, when condition: Query = "true") -> Query {
         """
         former AS (
             UPDATE webhook_endpoints
             SET is_default = false, version = version + 1
             WHERE tenant_id = \(endpoint.tenant) AND id <> \(endpoint.id) AND is_default AND \(endpoint.isDefault)
+                AND \(condition)
             RETURNING id
         )
         """
@@ -129,15 +156,43 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         return try rows.map { try $0.decode([WebhookEvent]?.self, at: 0) ?? [] }
     }
 
-    package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
-        try await StoreError.wrap {
+    package func endpointID(
+        _ search: EndpointSearch, of tenant: Tenant.ID
+    ) async throws(StoreError) -> WebhookEndpoint.ID? {
+        let condition: Query =
+            switch search {
+            case .url(let url): "url = \(url.description) AND disabled_at IS NULL"
+            case .polledDefault: "is_default AND url IS NULL"
+            case .lowerHalf(let half, let time):
+                "substring(uuid_send(id) FROM 9) = \(half.bytes) AND created_at > \(time)"
+            }
+        return try await StoreError.wrap {
+            try await client.of(tenant).query(
+                """
+                -- endpoints.search
+                SELECT id
+                FROM webhook_endpoints
+                WHERE tenant_id = \(tenant) AND \(condition)
+                ORDER BY id
+                LIMIT 1
+                """
+            ).first?.decode(at: 0)
+        }
+    }
+
+    package func endpoints(
+        of tenant: Tenant.ID, after last: WebhookEndpoint.ID?, limit: Int
+    ) async throws(StoreError) -> [WebhookEndpoint] {
+        let start = last ?? WebhookEndpoint.ID(UUIDv7(high: 0, low: 0))
+        return try await StoreError.wrap {
             let rows = try await client.of(tenant).query(
                 """
                 -- endpoints.list
                 SELECT \(Self.columns)
                 FROM webhook_endpoints
-                WHERE tenant_id = \(tenant)
+                WHERE tenant_id = \(tenant) AND id > \(start)
                 ORDER BY id
+                LIMIT \(limit)
                 """
             )
             return try rows.map { try endpoint($0, of: tenant) }
@@ -259,6 +314,11 @@ extension WebhookEndpoint {
 }
 
 extension WebhookEndpoint.DisablingReason: PostgresValue {}
+
+extension UInt64 {
+    /// The eight bytes, the highest first.
+    fileprivate var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+}
 
 /// Which endpoint.
 private struct EndpointKey: Sendable {

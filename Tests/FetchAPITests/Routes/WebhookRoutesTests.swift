@@ -67,6 +67,50 @@ import Testing
         }
     }
 
+    @Test func `endpoints are listed in pages, the oldest first`() async throws {
+        try await TestServer().test { call async throws in
+            var ids: [String] = []
+            for _ in 0..<3 { ids.append(String(try await made(call).place.dropFirst(path.count + 1))) }
+            var (seen, uri): ([[String]], String?) = ([], "\(path)?limit=2")
+            while let next = uri {
+                let page = try await call(.get, next)
+                let count = page.json?["data"]?.count ?? 0
+                seen.append((0..<count).compactMap { page.json?["data"]?[$0]?["id"]?.string })
+                #expect(!page.text.contains("whsec_"))
+                uri = page.headers[.link].map { String($0.dropFirst().prefix { $0 != ">" }) }
+            }
+            #expect(seen == [[ids[0], ids[1]], [ids[2]]])
+        }
+    }
+
+    @Test func `a tenant has a thousand endpoints at most, however they are made`() async throws {
+        let server = try await TestServer()
+        for _ in 1..<1000 {
+            try await server.webhooks.add(
+                WebhookEndpoint(tenant: server.key.tenant, url: nil, events: WebhookEvent.ends))
+        }
+        try await server.test { call async throws in
+            let (key, body): (HTTPFields, String) = ([.idempotencyKey: "k"], #"{"url":"https://hooks.example/x"}"#)
+            let last = try await call(.post, path, headers: key, body: body)
+            #expect(last.status == .created)
+            let refused = try await call(.post, path, body: body)
+            #expect(refused.problem == .invalidInput)
+            #expect(refused.json?["detail"]?.string?.contains("the 1000 that a tenant may have") == true)
+            #expect(try await call(.post, path, headers: key, body: body).bytes == last.bytes)
+            func submit(_ url: String) async throws -> TestAnswer {
+                try await call(
+                    .post, "/v1/jobs", body: #"{"request": "https://a.example/", "webhook": {"url": "\#(url)"}}"#)
+            }
+            let new = "https://hooks.example/new"
+            #expect(try await submit("https://hooks.example/x").status == .accepted)
+            #expect(try await submit(new).json?["errors"]?[0]?["pointer"]?.string == "/webhook/url")
+            let place = try #require(last.headers[.location])
+            #expect(try await call(.delete, place).status == .noContent)
+            #expect(try await submit(new).status == .accepted)
+            #expect(try await call(.post, path, body: body).problem == .invalidInput)
+        }
+    }
+
     // Proves: SEC-35.
     @Test(arguments: [
         (#"{"url":"http://127.0.0.1/"}"#, "/url"), (#"{"url":"https://u:p@hooks.example/"}"#, "/url"),

@@ -148,7 +148,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let endpoints = try await store.endpoints(of: fixture.tenant)
+            let endpoints = try await store.endpoints(of: fixture.tenant, after: nil, limit: 100)
             #expect(endpoints.count == 24 && endpoints.filter(\.isDefault).count == 1)
         }
     }

@@ -18,12 +18,33 @@ package enum WebhookStoreContract {
         fileprivate let tenant = Tenant.ID(rawValue: 1)
         fileprivate let other = Tenant.ID(rawValue: 2)
 
-        fileprivate func add(isDefault: Bool = false) async throws -> WebhookEndpoint {
-            let url = try URLRecord("https://receiver.example/hook")
-            var endpoint = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.allCases)
+        /// - Parameter url: Nil for one that is polled.
+        fileprivate func make(
+            _ url: String? = "https://receiver.example/hook", isDefault: Bool = false
+        ) throws -> WebhookEndpoint {
+            var endpoint = WebhookEndpoint(
+                tenant: tenant, url: try url.map { try URLRecord($0) }, events: WebhookEvent.allCases)
             endpoint.isDefault = isDefault
+            return endpoint
+        }
+
+        fileprivate func add(isDefault: Bool = false) async throws -> WebhookEndpoint {
+            try await add(try make(isDefault: isDefault))
+        }
+
+        fileprivate func add(_ endpoint: WebhookEndpoint) async throws -> WebhookEndpoint {
             try await store.add(endpoint)
             return endpoint
+        }
+
+        fileprivate func endpoints(
+            after last: WebhookEndpoint.ID? = nil, limit: Int = 9
+        ) async throws -> [WebhookEndpoint] {
+            try await store.endpoints(of: tenant, after: last, limit: limit)
+        }
+
+        fileprivate func find(_ search: EndpointSearch) async throws -> WebhookEndpoint.ID? {
+            try await store.endpointID(search, of: tenant)
         }
 
         @discardableResult
@@ -68,12 +89,60 @@ package enum WebhookStoreContract {
             return compare("secret", found?.secret, endpoint.secret) + compare("URL", found?.url, endpoint.url)
                 + compare("events", found?.events, endpoint.events)
                 + compare("another's", try await subject.store.endpoint(endpoint.id, of: subject.other) == nil, true)
-                + compare("list", try await subject.store.endpoints(of: subject.other).count, 0)
+                + compare("list", try await subject.store.endpoints(of: subject.other, after: nil, limit: 9).count, 0)
         },
-        Clause("endpoints are listed, the oldest first") { subject in
+        Clause("endpoints are listed page by page, the oldest first") { subject in
             var ids: [WebhookEndpoint.ID] = []
             for _ in 0..<3 { ids.append(try await subject.add().id) }
-            return compare("ids", try await subject.store.endpoints(of: subject.tenant).map(\.id), ids)
+            return compare("first", try await subject.endpoints(limit: 2).map(\.id), [ids[0], ids[1]])
+                + compare("rest", try await subject.endpoints(after: ids[1], limit: 2).map(\.id), [ids[2]])
+                + compare("end", try await subject.endpoints(after: ids[2]).map(\.id), [])
+        },
+        Clause("the oldest endpoint with an address is found while it is enabled") { subject in
+            let address = "https://receiver.example/hook?a=1"
+            let endpoints = [
+                try await subject.add(), try await subject.add(try subject.make(address)),
+                try await subject.add(try subject.make(address)),
+            ]
+            let search = EndpointSearch.url(try URLRecord(address))
+            let foreign = try await subject.store.endpointID(search, of: subject.other)
+            let first = try await subject.find(search)
+            var disabled = endpoints[1]
+            disabled.disabling = .init(at: .now, reason: .requested)
+            _ = try await subject.store.update(disabled, rotation: nil)
+            let second = try await subject.find(search)
+            _ = try await subject.store.remove(endpoints[2].id, of: subject.tenant)
+            return compare("first", first, endpoints[1].id) + compare("another's", foreign, nil)
+                + compare("second", second, endpoints[2].id) + compare("none", try await subject.find(search), nil)
+        },
+        Clause("an endpoint is found by half of its id and a time, and the default one when it is polled") { subject in
+            let endpoint = try await subject.add(isDefault: true)
+            let (half, time) = (endpoint.id.uuid.low, endpoint.createdAt)
+            let ids = [
+                try await subject.find(.lowerHalf(half, since: time.advanced(by: .seconds(-1)))),
+                try await subject.find(.lowerHalf(half, since: time.advanced(by: .seconds(1)))),
+                try await subject.find(.lowerHalf(half ^ 1, since: time.advanced(by: .seconds(-1)))),
+            ]
+            let none = try await subject.find(.polledDefault)
+            let polled = try await subject.add(try subject.make(nil, isDefault: true))
+            return compare("halves", ids, [endpoint.id, nil, nil]) + compare("not polled", none, nil)
+                + compare("polled", try await subject.find(.polledDefault), polled.id)
+        },
+        Clause("a tenant has so many endpoints at most, and one that is refused changes nothing") { subject in
+            let first = try await subject.add(isDefault: true)
+            for _ in 1..<WebhookEndpoint.maximumCount { _ = try await subject.add() }
+            let late = try subject.make(isDefault: true)
+            let rooms = [
+                try await subject.store.hasRoom(of: subject.tenant), try await subject.store.hasRoom(of: subject.other),
+            ]
+            let isAdded = try await subject.store.add(late)
+            let found = try await subject.endpoint(late.id)
+            let isDefault = try await subject.endpoint(first.id)?.isDefault
+            _ = try await subject.store.remove(first.id, of: subject.tenant)
+            let isLeft = try await subject.store.hasRoom(of: subject.tenant)
+            return compare("rooms", rooms, [false, true]) + compare("added", isAdded, false)
+                + compare("found", found?.id, nil) + compare("default", isDefault, true)
+                + compare("left", isLeft, true) + compare("then", try await subject.store.add(late), true)
         },
         Clause("an endpoint is changed from what was read, and not over another's change") { subject in
             let endpoint = try await subject.add()
@@ -91,7 +160,7 @@ package enum WebhookStoreContract {
                 try await subject.add(isDefault: true), try await subject.add(), try await subject.add(isDefault: true),
             ]
             func defaults() async throws -> [WebhookEndpoint.ID] {
-                try await subject.store.endpoints(of: subject.tenant).filter(\.isDefault).map(\.id)
+                try await subject.endpoints().filter(\.isDefault).map(\.id)
             }
             let added = try await defaults()
             // Read before the other one took its place.

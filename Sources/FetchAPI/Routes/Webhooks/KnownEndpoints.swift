@@ -2,9 +2,6 @@ import FetchJobs
 
 /// The endpoints that jobs, sessions, groups and schedules name: by their ids, or by their addresses.
 struct KnownEndpoints: Sendable {
-    /// So many endpoints of a tenant are made for addresses at most.
-    static let maximumEndpoints = 1000
-
     private let ids: KnownIDs<WebhookEndpoint.Kind>
     private let delegates: KnownIDs<WebhookEndpoint.Kind>
     private let store: any WebhookStore
@@ -40,17 +37,16 @@ struct KnownEndpoints: Sendable {
         try await delegates.require(delegate.endpoint, of: tenant)
         try await ids.require(webhook?.endpoint, of: tenant)
         guard let url = webhook?.url else { return nil }
-        let endpoints = try await store.endpoints(of: tenant)
-        if let known = endpoints.first(where: { $0.url == url && $0.disabling == nil }) { return known.id }
+        if let known = try await store.endpointID(.url(url), of: tenant) { return known }
         try owner?.requireEndpoint()
         if let refusal = await check(url, tenant) { throw InvalidInput(pointer: "/webhook/url", message: refusal) }
-        guard endpoints.count < Self.maximumEndpoints else {
-            throw InvalidInput(
-                pointer: "/webhook/url",
-                message: "is new, and there are \(Self.maximumEndpoints) endpoints: name one, or remove some")
-        }
+        guard try await store.hasRoom(of: tenant) else { throw Self.isFull }
         return nil
     }
+
+    private static let isFull = InvalidInput(
+        pointer: "/webhook/url",
+        message: "is new, and there are \(WebhookEndpoint.maximumCount) endpoints: name one, or remove some")
 
     /// Checks a webhook, and replaces its address by the endpoint that has it; adds one when there is none.
     nonisolated(nonsending) func settle(
@@ -61,7 +57,7 @@ struct KnownEndpoints: Sendable {
         guard let url = webhook?.url else { return }
         if endpoint == nil {
             let new = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.ends)
-            try await store.add(new)
+            guard try await store.add(new) else { throw Self.isFull }
             endpoint = new.id
         }
         webhook?.endpoint = endpoint

@@ -33,14 +33,13 @@ struct StoredEventsRoute: Sendable {
                 return try await read(call, tenant, .endpoint(id), at: "\(WebhookRoutes.path)/\(id)/events")
             },
             Route(.get, "/v1/events") { call, tenant in
-                let endpoint = try await webhooks.endpoints(of: tenant).first { $0.isDefault && $0.url == nil }
-                guard let endpoint else {
+                guard let endpoint = try await webhooks.endpointID(.polledDefault, of: tenant) else {
                     throw Problem(
                         .notFound,
                         "No endpoint collects the events of all jobs: make one that is \"polled\" and \"default\"."
                     )
                 }
-                return try await read(call, tenant, .endpoint(endpoint.id), at: "/v1/events")
+                return try await read(call, tenant, .endpoint(endpoint), at: "/v1/events")
             },
         ]
     }

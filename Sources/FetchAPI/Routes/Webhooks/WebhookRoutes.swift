@@ -42,7 +42,11 @@ struct WebhookRoutes: Sendable {
         let id = key.map { Self.id(for: $0, of: tenant) } ?? WebhookEndpoint.ID()
         let endpoint = spec.endpoint(id, of: tenant)
         try endpoint.check()
-        try await webhooks.add(endpoint)
+        guard try await webhooks.add(endpoint) else {
+            let maximum = WebhookEndpoint.maximumCount
+            throw InvalidInput(
+                pointer: "", message: "is one endpoint more than the \(maximum) that a tenant may have: remove some")
+        }
         return Self.response(endpoint)
     }
 
@@ -59,7 +63,8 @@ struct WebhookRoutes: Sendable {
     private func first(of key: IdempotencyKey, _ tenant: Tenant.ID) async throws -> WebhookEndpoint? {
         let low = Self.id(for: key, of: tenant).uuid.low
         let since = Timestamp.now.advanced(by: .seconds(-24 * 3600))
-        return try await webhooks.endpoints(of: tenant).first { $0.id.uuid.low == low && $0.createdAt > since }
+        guard let id = try await webhooks.endpointID(.lowerHalf(low, since: since), of: tenant) else { return nil }
+        return try await webhooks.endpoint(id, of: tenant)
     }
 
     /// An id of now whose other half is made from the key, so that a repeat finds the endpoint of the first request.
@@ -72,9 +77,8 @@ struct WebhookRoutes: Sendable {
     // MARK: Reading and removing
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        try await .page(call, of: Self.path, id: \.id) { after, _ in
-            try await webhooks.endpoints(of: tenant).sorted { $0.id < $1.id }
-                .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
+        try await .page(call, of: Self.path, id: \.id) { after, limit in
+            try await webhooks.endpoints(of: tenant, after: after, limit: limit)
         } write: {
             $0.write(&$1)
         }
