@@ -78,12 +78,12 @@ def wait_briefly(case):
 
 
 def name_new_things(case):
-    """What is made in a sequence of calls is new.
+    """Each request is a new one.
 
-    An Idempotency-Key of an earlier case stands for what that has made, which may be gone since.
+    An Idempotency-Key of an earlier case stands for that one, and for what it has made, which may be gone since.
     """
-    is_in_sequence = case.meta is not None and case.meta.phase.name.value == "stateful"
-    if is_in_sequence and case.meta.generation.mode.is_positive and "Idempotency-Key" in (case.headers or {}):
+    is_valid = case.meta is not None and case.meta.generation.mode.is_positive
+    if is_valid and "Idempotency-Key" in (case.headers or {}):
         case.headers["Idempotency-Key"] = str(uuid.uuid4())
 
 
