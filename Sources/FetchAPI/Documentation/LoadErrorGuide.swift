@@ -168,7 +168,7 @@ struct LoadErrorGuide {
             "The bytes were changed on their way, or the file was replaced: compare with whoever publishes the digest."
         ),
         "dataLengthExceedsMaximum": (
-            "The body is longer than `response.maximumBytes`, or the header section longer than any may be.",
+            "The body is longer than `response.maximumBytes`, or the header section longer than any may be; in an ephemeral session, the body has more than 16 MiB, or the tenant has as much memory of the node as it may.",
             "Raise `response.maximumBytes`, or ask for a part with a Range field."
         ),
         "downloadDecodingFailedMidStream": (

@@ -107,9 +107,9 @@ extension ProblemCode {
         case .queueFull:
             "The jobs of the tenant arrive faster than they start, and as many wait as the operator allows."
         case .sessionFull:
-            "Jobs of an ephemeral session are kept in the memory of one node, which has room for some."
+            "Jobs of an ephemeral session are kept in the memory of one node: a session has room for some, and so have all of a node, of which a tenant may have as much as it leaves free."
         case .tooManySessions:
-            "A session has stores of its own, so the operator sets how many a tenant may have; ephemeral ones are also limited by the memory of a node."
+            "A session has stores of its own, so the operator sets how many a tenant may have; ephemeral ones are also limited by the memory of a node, of which a tenant may have as much as it leaves free."
         case .headersTooLarge:
             "The header section is read before anybody is known, so it is short."
         case .internalError:

@@ -110,7 +110,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .overloaded: "There is as much to do as can be done"
         case .tooManyConnections: "The node has no place for the connection"
         case .queueFull: "The tenant has as many jobs waiting as it may"
-        case .sessionFull: "The session has as many jobs as fit into memory"
+        case .sessionFull: "There are as many jobs in memory as there may be"
         case .tooManySessions: "There are as many sessions as there may be"
         case .headersTooLarge: "The header fields are too large"
         case .internalError: "The service made a mistake"
@@ -223,7 +223,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Too many connections are open, from your address or in all, and none of them is idle. Close some, or try again after Retry-After. The operator sets how many there may be (SERVER_MAXIMUM_CONNECTIONS, SERVER_MAXIMUM_CONNECTIONS_PER_ADDRESS)."
         case .queueFull:
             "The job was not stored. Submit it again after Retry-After, or when jobs that wait have started; GET /v1/queue tells how many there are. The operator sets how many there may be."
-        case .sessionFull: "Wait until a job of the session has ended, or use another session."
+        case .sessionFull:
+            "Wait until jobs of your ephemeral sessions have ended, and invalidate and delete sessions that are no longer needed; other nodes have room of their own. A session has 1000 jobs at most; where the detail names what all tenants share, another session does not help."
         case .tooManySessions:
             "Invalidate and delete sessions that are no longer needed; ephemeral ones also have room on other nodes. The operator sets how many there may be (TENANTS_MAXIMUM_SESSIONS)."
         case .headersTooLarge: "A request has at most 100 header fields with 32 KiB in all."

@@ -144,6 +144,8 @@ package enum Enqueued: Sendable, Equatable {
     case groupClosed
     /// The session has as many jobs as fit into memory.
     case sessionFull
+    /// The node has no room for more jobs of the tenant's ephemeral sessions.
+    case noRoom(EphemeralRoom)
     /// The tenant has as many jobs waiting as it may.
     case queueFull(quota: Int)
 

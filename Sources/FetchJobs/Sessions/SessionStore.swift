@@ -55,8 +55,8 @@ package enum SessionCreation: Sendable {
     case made(Creation<TenantSession>)
     /// A live session of the tenant has the identifier (BKG-2).
     case identifierInUse
-    /// No room is left on this node for an ephemeral session.
-    case full
+    /// The node has no room for more ephemeral sessions of the tenant.
+    case full(EphemeralRoom)
     /// The tenant has as many sessions that have not ended as it may.
     case tooMany(maximum: Int)
 }

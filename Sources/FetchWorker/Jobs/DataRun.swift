@@ -8,6 +8,8 @@ struct DataRun: Sendable {
     let load: PreparedLoad
     /// Nil where bodies stay in memory.
     var blobs: (any BlobStore)?
+    /// Takes memory for so many more bytes of a body that stays there; false when there is none.
+    var take: @Sendable (Int) -> Bool = { _ in true }
     /// The run that continues when the job becomes a download; nil where it cannot.
     var downloads: DownloadRun?
     let stop: StopSwitch
@@ -27,11 +29,6 @@ struct DataRun: Sendable {
         if load.job.claim > 1, await downloads.hasPartialFile() { return await downloads.run() }
         let watch = downloads.watch(asking: rule)
         return await run(watch, upTo: min(Blob.inlineLimit, Int(clamping: rule?.aboveBytes ?? .max)), rule, watch)
-    }
-
-    /// The same with a body that is not written anywhere.
-    nonisolated(nonsending) func runInMemory(upTo limit: Int) async -> SharedOutcome {
-        await run(load.answerer, upTo: limit)
     }
 
     private nonisolated(nonsending) func run(
@@ -105,10 +102,15 @@ struct DataRun: Sendable {
         if let bytes = task.completeBody {
             return bytes.isEmpty && !response.hasContent(to: load.request.method) ? nil : .inline(bytes)
         }
-        guard let blobs else {
-            throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
-        }
+        guard let blobs else { return try await bodyInMemory(task) }
         return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
+    }
+
+    @inline(never)
+    private nonisolated(nonsending) func bodyInMemory(_ task: DataTask) async throws(LoadError) -> JobOutcome.Body? {
+        var writer = BodyWriter(in: nil, taking: take)
+        for try await chunk in task.body { try await writer.append(chunk) }
+        return try await writer.finish()
     }
 
     @inline(never)
@@ -119,7 +121,7 @@ struct DataRun: Sendable {
         _ progress: PartProgress
     ) async throws(LoadError) -> ReplacedParts {
         let keeps = load.settings.response.multipartReplace ?? .last
-        var spool = PartSpool(of: response, boundary, keeping: keeps, in: blobs, live, progress)
+        var spool = PartSpool(of: response, boundary, keeping: keeps, in: blobs, taking: take, live, progress)
         spool.deciding = load.decisions.map { ($0, load.request) }
         do throws(LoadError) {
             for try await chunk in task.body { try await spool.append(chunk) }

@@ -176,16 +176,19 @@ package final class JobRunner: Sendable {
 
     /// Runs a job whose body stays in memory, in a session that the caller has.
     ///
-    /// - Parameter limit: How many bytes the body may have.
+    /// - Parameters:
+    ///   - limit: How many bytes the body may have.
+    ///   - take: Takes memory for so many more bytes of it; false when there is none.
     nonisolated(nonsending) func run(
-        _ job: ClaimedJob, by terms: JobTerms, upTo limit: Int, stop: StopSwitch
+        _ job: ClaimedJob, by terms: JobTerms, upTo limit: Int, taking take: @escaping @Sendable (Int) -> Bool,
+        stop: StopSwitch
     ) async -> SharedOutcome {
         let configuration = AttemptConfiguration(of: job, in: terms.session.engine, targets: targets(of: job))
         configuration.change { $0.maximumResponseBytes = min($0.maximumResponseBytes ?? .max, Int64(limit)) }
         let live = live.add(job)
         defer { self.live.remove(live) }
         return await load(job, live, by: terms, configuration, mayBecomeDownload: false, stop) { load in
-            await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
+            await DataRun(load: load, take: take, stop: stop).run()
         }
     }
 

@@ -14,6 +14,7 @@ struct PartSpool {
     private let whole: Response
     private let keeping: Keeping
     private let blobs: (any BlobStore)?
+    private let take: @Sendable (Int) -> Bool
     private let live: LiveJob
     private let progress: PartProgress
     /// The decisions about each part, and the request for the parts.
@@ -28,16 +29,18 @@ struct PartSpool {
         _ boundary: MultipartBoundary,
         keeping: Keeping,
         in blobs: (any BlobStore)?,
+        taking take: @escaping @Sendable (Int) -> Bool,
         _ live: LiveJob,
         _ progress: PartProgress
     ) {
         self.whole = whole
         self.keeping = keeping
         self.blobs = blobs
+        self.take = take
         self.live = live
         self.progress = progress
         parser = MultipartParser(boundary)
-        writer = BodyWriter(in: blobs)
+        writer = BodyWriter(in: blobs, taking: take)
     }
 
     nonisolated(nonsending) mutating func append(_ bytes: [UInt8]) async throws(LoadError) {
@@ -72,7 +75,7 @@ struct PartSpool {
         count += 1
         if keeping == .last {
             await writer.abandon()
-            writer = BodyWriter(in: blobs)
+            writer = BodyWriter(in: blobs, taking: take)
             parts = []
         }
         guard parts.count < Self.maximumParts else {
@@ -165,17 +168,29 @@ extension ReplacedParts.Part {
 /// A body on its way to be kept: in memory while it is small enough for a row, from then on in the blob store.
 struct BodyWriter {
     private let blobs: (any BlobStore)?
+    private let take: @Sendable (Int) -> Bool
     private var bytes: [UInt8] = []
     private var draft: BlobDraft?
     private(set) var count: Int64 = 0
 
-    /// - Parameter blobs: Nil to keep everything in memory.
-    init(in blobs: (any BlobStore)?) { self.blobs = blobs }
+    /// - Parameters:
+    ///   - blobs: Nil to keep everything in memory.
+    ///   - take: Takes memory for so many more bytes there; false when there is none.
+    init(in blobs: (any BlobStore)?, taking take: @escaping @Sendable (Int) -> Bool) {
+        self.blobs = blobs
+        self.take = take
+    }
 
     nonisolated(nonsending) mutating func append(_ chunk: [UInt8]) async throws(LoadError) {
         count += Int64(chunk.count)
+        guard let blobs else {
+            guard take(chunk.count) else {
+                throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
+            }
+            return bytes += chunk
+        }
         do throws(StoreError) {
-            guard let blobs, count > Int64(Blob.inlineLimit) else { return bytes += chunk }
+            guard count > Int64(Blob.inlineLimit) else { return bytes += chunk }
             var draft = if let draft { draft } else { try await BlobDraft(in: blobs) }
             if !bytes.isEmpty { try await draft.append(bytes) }
             bytes = []

@@ -16,19 +16,29 @@ package struct EphemeralSessionStore: SessionStore {
 
     package func create(_ session: NewSession) async throws(StoreError) -> SessionCreation {
         guard session.spec.kind == .ephemeral else { return try await stored.create(session) }
-        guard ephemeral.makeRoom() else { return .full }
+        if let room = try await takePlace(for: session) { return .full(room) }
+        var isPlaceTaken = false
+        defer { if !isPlaceTaken { ephemeral.giveBackPlace(for: session) } }
         switch try await stored.create(session) {
         case .made(.created(let row)):
             let session = TenantSession(
                 id: row.id, tenant: row.tenant, spec: session.spec, createdAt: row.createdAt, node: row.node)
+            isPlaceTaken = true
             ephemeral.add(session)
             return .made(.created(session))
         case .made(.replayed(let row)): return .made(.replayed(try here(row)))
         case .made(.conflict): return .made(.conflict)
         case .identifierInUse: return .identifierInUse
-        case .full: return .full
+        case .full(let room): return .full(room)
         case .tooMany(let maximum): return .tooMany(maximum: maximum)
         }
+    }
+
+    /// Takes a place for a session, for which idle ones give way; else what there is too little of.
+    private func takePlace(for session: NewSession) async throws(StoreError) -> EphemeralRoom? {
+        guard ephemeral.takePlace(for: session) != nil else { return nil }
+        try await ephemeral.removeIdle(before: session.tenant, from: stored)
+        return ephemeral.takePlace(for: session)
     }
 
     package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
@@ -43,7 +53,7 @@ package struct EphemeralSessionStore: SessionStore {
         page: SessionPage
     ) async throws(StoreError) -> [TenantSession] {
         try await stored.sessions(of: tenant, matching: filter, page: page).map { row in
-            ephemeral.session(SessionAddress(tenant: tenant, session: row.id)) ?? row
+            ephemeral.session(SessionAddress(tenant: tenant, session: row.id), isUse: false) ?? row
         }
     }
 
@@ -105,7 +115,12 @@ package struct EphemeralJobStore: JobStore {
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
         guard jobs.contains(where: { $0.spec.session != nil }) else { return try await stored.enqueue(jobs) }
-        let mine = jobs.map { ephemeral.enqueue($0) }
+        var mine = jobs.map { ephemeral.enqueue($0) }
+        let refused = mine.indices.filter { if case .noRoom(.bytes) = mine[$0] { true } else { false } }
+        if let first = refused.first {
+            try await ephemeral.removeIdle(before: jobs[first].tenant, from: sessions)
+            for index in refused { mine[index] = ephemeral.enqueue(jobs[index]) }
+        }
         let others = zip(jobs, mine).filter { $0.1 == nil }.map(\.0)
         var rest = (others.isEmpty ? [] : try await stored.enqueue(others)).makeIterator()
         return mine.map { $0 ?? rest.next() ?? .sessionInvalidated }
@@ -130,7 +145,9 @@ package struct EphemeralJobStore: JobStore {
             filter.matches(job) && page.place.allows(job.id) && next?.allows(job.id) != true
         }
         guard !mine.isEmpty else { return stored }
-        let all = (stored.jobs + mine.map { JobSummary($0) }).sorted { $0.id > $1.id }
+        // Specs are read of no more than a page shows, and of one that tells that the list goes on.
+        let seen = JobPage(limit: page.limit + 1, at: page.place).cut(mine.sorted { $0.id > $1.id })
+        let all = (stored.jobs + seen.map { JobSummary($0) }).sorted { $0.id > $1.id }
         return JobList(all, of: page, end: stored.rest)
     }
 

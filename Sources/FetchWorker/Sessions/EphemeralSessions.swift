@@ -6,13 +6,19 @@ import Synchronization
 
 /// The ephemeral sessions of this node, with their jobs: in memory, and gone with the process (SES-3).
 package final class EphemeralSessions: Service {
-    private struct State {
-        var sessions: [SessionAddress: EphemeralSession] = [:]
-        var owners: [Job.ID: SessionAddress] = [:]
-    }
+    /// What a node has for them; a tenant may have as much of each as it leaves free.
+    package struct Configuration: Sendable {
+        /// How many sessions there may be, those included that are invalidated and not removed; 1000.
+        package var maximumSessions = 1000
+        /// How many of their jobs may be not final, those included that wait for their time; 4000.
+        package var maximumJobs = 4000
+        /// How many bytes of memory they may have, with what their loads buffer; 512 MiB.
+        package var maximumBytes = 512 << 20
+        /// How long a session without running jobs was not asked for that gives way to others; an hour.
+        package var idleTime = Duration.seconds(3600)
 
-    /// How many ephemeral sessions a node has, those included that are invalidated and not removed.
-    package static let maximumSessions = 1000
+        package init() {}
+    }
 
     let node: Node.ID
     private let runner: JobRunner
@@ -20,17 +26,20 @@ package final class EphemeralSessions: Service {
     private let makeSession: @Sendable (SessionConfiguration) -> Session
     private let questions: EphemeralQuestions
     private let waiters: CompletionWaiters
-    private let state = Mutex(State())
+    private let idleTime: Duration
+    private let state: Mutex<EphemeralState>
     private let started: AsyncStream<Job.ID>
     private let starts: AsyncStream<Job.ID>.Continuation
 
     /// - Parameters:
+    ///   - configuration: How much of the node they may have.
     ///   - node: This process.
     ///   - defaults: What sessions go by that set nothing.
     ///   - questions: What the jobs ask.
     ///   - waiters: Get every job that has reached its final state.
     ///   - makeSession: Makes a session of the engine.
     package init(
+        configuration: Configuration = Configuration(),
         node: Node.ID,
         runner: JobRunner,
         defaults: SessionConfiguration,
@@ -38,6 +47,8 @@ package final class EphemeralSessions: Service {
         waiters: CompletionWaiters,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
+        idleTime = configuration.idleTime
+        state = Mutex(EphemeralState(configuration))
         self.node = node
         self.runner = runner
         self.defaults = defaults
@@ -70,13 +81,16 @@ package final class EphemeralSessions: Service {
     }
 
     private func run(_ id: Job.ID, on loop: isolated TransferLoop) async {
-        guard let (entry, terms) = claimed(id) else { return }
-        if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
-        var (tries, deadline) = (0, entry.claimed.expiresAt)
+        guard let (claimed, start, stop, terms) = claimed(id) else { return }
+        if let start { await pause(id, stop, until: start) }
+        var (tries, deadline) = (0, claimed.expiresAt)
         while true {
-            let job = entry.claimed.tried(tries, until: deadline)
-            let outcome = await runner.run(job, by: terms, upTo: EphemeralSession.maximumBody, stop: entry.stop).value
-            guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
+            let job = claimed.tried(tries, until: deadline)
+            let outcome = await runner.run(
+                job, by: terms, upTo: EphemeralSession.maximumBody,
+                taking: { count in self.state.withLock { $0.take(count, for: id) } }, stop: stop
+            ).value
+            guard let wait = outcome.retryAfter, stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }
                 runner.spans?.recordEnd(of: job, outcome)
                 break
@@ -85,26 +99,26 @@ package final class EphemeralSessions: Service {
             deadline = outcome.deadline ?? deadline
             let next = Timestamp.now.advanced(by: wait)
             change(id) { $0.schedule(id, after: outcome, at: next) }
-            await pause(id, entry.stop, until: next)
+            await pause(id, stop, until: next)
         }
-        endSessions()
+        endWhenOver(claimed.session)
         waiters.finish([id])
     }
 
-    /// A job and its terms; nil when it is gone.
+    /// A job, when it is to start, and its terms; nil when it is gone.
     @inline(never)
-    private func claimed(_ id: Job.ID) -> (EphemeralSession.Entry, JobTerms)? {
-        let claimed = state.withLock { state in
-            state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
+    private func claimed(_ id: Job.ID) -> (ClaimedJob, start: Timestamp?, StopSwitch, JobTerms)? {
+        let found = state.withLock { state in
+            state.owner(of: id).flatMap { state.sessions[$0] }.flatMap { session in
                 session.jobs[id].map { (session, $0) }
             }
         }
-        guard let (session, entry) = claimed, let engine = session.engine else { return nil }
+        guard let (session, entry) = found, let job = entry.claimed, let engine = session.engine else { return nil }
         let terms = runner.terms(
-            of: entry.claimed,
+            of: job,
             in: EngineSession(engine: engine, configuration: session.session.spec.configuration, kind: .ephemeral),
-            session.configuration(of: entry.claimed))
-        return (entry, terms)
+            session.configuration(of: job))
+        return (job, entry.job.nextAttemptAt, entry.stop, terms)
     }
 
     /// Waits for a job's time; not for long when it is stopped.
@@ -115,79 +129,95 @@ package final class EphemeralSessions: Service {
 
     private func change(_ id: Job.ID, _ change: (inout EphemeralSession) -> Void) {
         state.withLock { state in
-            guard let owner = state.owners[id], var session = state.sessions[owner] else { return }
-            // Taken out meanwhile, so that it is changed in place.
-            state.sessions[owner] = nil
-            change(&session)
-            state.sessions[owner] = session
+            if let owner = state.owner(of: id) { state.change(owner, change) }
         }
     }
 
     // MARK: Sessions
 
-    /// Whether one more has room; the oldest that is invalidated makes some.
-    func makeRoom() -> Bool {
-        state.withLock { state in
-            guard state.sessions.count >= Self.maximumSessions else { return true }
-            let over = state.sessions.filter { $0.value.session.state == .invalidated }
-            guard let oldest = over.min(by: { $0.key.session < $1.key.session }) else { return false }
-            remove(oldest.key, from: &state)
-            return true
-        }
+    /// Takes a place for one more, to add it or to give the place back.
+    ///
+    /// - Returns: What there is too little of; nil when the place is taken.
+    func takePlace(for new: NewSession) -> EphemeralRoom? {
+        state.withLock { $0.takePlace(for: new.spec, of: new.tenant) }
     }
 
+    func giveBackPlace(for new: NewSession) { state.withLock { $0.giveBackPlace(for: new.spec, of: new.tenant) } }
+
+    /// Adds one to the place that was taken for it.
     func add(_ session: TenantSession) {
         var configuration = defaults.configured(by: session.spec)
         configuration.fileMount = defaults.fileMount(of: session.tenant)
         configuration.owner = session.tenant.description
         configuration.take(runner.protocols, of: session.tenant, for: session.spec)
         let engine = makeSession(configuration)
+        let cache = configuration.urlCache as? MemoryResponseCache
         let address = SessionAddress(tenant: session.tenant, session: session.id)
         state.withLock {
-            $0.sessions[address] = EphemeralSession(session: session, engine: engine, questions: questions)
+            $0.add(
+                EphemeralSession(session: session, engine: engine, cache: cache, questions: questions), at: address)
         }
+    }
+
+    /// Ends and removes the idle ones that give way to a tenant, for which there is no room.
+    ///
+    /// - Parameter stored: Where it is stored which node has them.
+    func removeIdle(before tenant: Tenant.ID, from stored: any SessionStore) async throws(StoreError) {
+        let idle = state.withLock { $0.idle(for: idleTime, before: tenant) }
+        // No tenant is told in its audit log who another one is.
+        try await AuditActor.$current.withValue(.service) { () async -> Result<Void, StoreError> in
+            do throws(StoreError) {
+                for address in idle {
+                    invalidate(address, .finish)
+                    _ = try await stored.invalidate(address.session, of: address.tenant, .finish)
+                    _ = remove(address)
+                }
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }.get()
     }
 
     /// The session as it stands, when it is one of this node's.
-    func session(_ address: SessionAddress) -> TenantSession? { state.withLock { $0.sessions[address]?.session } }
-
-    func invalidate(_ address: SessionAddress, _ mode: Invalidation) {
-        let stopping = state.withLock { state -> [EphemeralSession.Entry] in
-            guard let session = state.sessions[address]?.session,
-                session.state == .active || session.state == .finishing && mode == .cancel
-            else { return [] }
-            state.sessions[address]?.session.state = mode.state
-            state.sessions[address]?.session.invalidatedAt = session.invalidatedAt ?? .now
-            guard mode == .cancel else { return [] }
-            return state.sessions[address]?.jobs.values.filter { !$0.job.state.isFinal } ?? []
+    ///
+    /// - Parameter isUse: Whether somebody asks for this one.
+    func session(_ address: SessionAddress, isUse: Bool = true) -> TenantSession? {
+        state.withLock { state in
+            if isUse { state.change(address) { $0.usedAt = .now } }
+            return state.sessions[address]?.session
         }
-        for entry in stopping { entry.stop.stop(.cancelled(.plainly)) }
-        endSessions()
     }
 
-    /// Ends those that take no job and have none: the state of their engine's sessions is forgotten.
-    private func endSessions() {
-        let ended = state.withLock { state -> [Session] in
-            let addresses = state.sessions.filter { $0.value.isOver }.map(\.key)
-            return addresses.compactMap { state.sessions[$0]?.end() }
+    func invalidate(_ address: SessionAddress, _ mode: Invalidation) {
+        let stopping = state.withLock { state in
+            state.change(address) { session -> [EphemeralSession.Entry] in
+                guard
+                    session.session.state == .active || session.session.state == .finishing && mode == .cancel
+                else { return [] }
+                session.session.state = mode.state
+                session.session.invalidatedAt = session.session.invalidatedAt ?? .now
+                return mode == .cancel ? session.jobs.values.filter { !$0.job.state.isFinal } : []
+            }
         }
-        for engine in ended { engine.invalidateAndCancel() }
+        for entry in stopping ?? [] { entry.stop.stop(.cancelled(.plainly)) }
+        endWhenOver(address)
+    }
+
+    /// Ends a session that takes no job and has none: the state of its engine's session is forgotten.
+    private func endWhenOver(_ address: SessionAddress) {
+        let ended = state.withLock { state in
+            state.change(address) { session -> Session? in session.isOver ? session.end() : nil }
+        }
+        if let engine = ended ?? nil { engine.invalidateAndCancel() }
     }
 
     func remove(_ address: SessionAddress) -> Bool {
         state.withLock { state in
             guard state.sessions[address]?.session.state == .invalidated else { return false }
-            remove(address, from: &state)
+            state.remove(address)
             return true
         }
-    }
-
-    private func remove(_ address: SessionAddress, from state: inout State) {
-        for id in state.sessions[address]?.jobs.keys.map({ $0 }) ?? [] {
-            state.owners[id] = nil
-            questions.forget(id)
-        }
-        state.sessions[address] = nil
     }
 
     // MARK: Jobs
@@ -196,20 +226,20 @@ package final class EphemeralSessions: Service {
     func enqueue(_ job: NewJob) -> Enqueued? {
         guard let id = job.spec.session else { return nil }
         let address = SessionAddress(tenant: job.tenant, session: id)
-        let result = state.withLock { state -> Enqueued? in
-            guard let result = state.sessions[address]?.add(job) else { return nil }
-            if case .accepted(let id) = result { state.owners[id] = address }
-            return result
-        }
+        guard state.withLock({ $0.sessions[address] != nil }) else { return nil }
+        let entry = EphemeralSession.Entry(job)
+        let result = state.withLock { $0.add(entry, to: address) }
         if case .accepted(let id) = result { starts.yield(id) }
         return result
     }
 
     func entry(_ id: Job.ID, of tenant: Tenant.ID) -> EphemeralSession.Entry? {
-        state.withLock { state in
-            guard let owner = state.owners[id], owner.tenant == tenant else { return nil }
-            return state.sessions[owner]?.jobs[id].map { asking($0) }
+        let entry = state.withLock { state -> EphemeralSession.Entry? in
+            guard let owner = state.owner(of: id), owner.tenant == tenant else { return nil }
+            state.change(owner) { $0.usedAt = .now }
+            return state.sessions[owner]?.jobs[id]
         }
+        return entry.map { asking($0) }
     }
 
     /// A job as it stands, with the question that it waits for.
@@ -222,9 +252,11 @@ package final class EphemeralSessions: Service {
     }
 
     func jobs(of tenant: Tenant.ID) -> [Job] {
-        state.withLock { state in
-            state.sessions.filter { $0.key.tenant == tenant }.values.flatMap { $0.jobs.values.map { asking($0).job } }
+        // Others wait for the lock: what takes longer is done without it, and the jobs are not copied yet.
+        let sessions = state.withLock { state in
+            state.sessions.compactMap { $0.key.tenant == tenant ? $0.value.jobs : nil }
         }
+        return sessions.flatMap { jobs in jobs.values.map { asking($0).job } }
     }
 
     func setSuspended(_ id: Job.ID, of tenant: Tenant.ID, _ isSuspended: Bool) {
@@ -236,16 +268,12 @@ package final class EphemeralSessions: Service {
         guard entry(id, of: tenant) != nil else { return false }
         var isRemoved = false
         change(id) { isRemoved = $0.remove(id) }
-        if isRemoved { state.withLock { $0.owners[id] = nil } }
         return isRemoved
     }
 
     func cancel(_ id: Job.ID, of tenant: Tenant.ID) {
         guard let entry = entry(id, of: tenant), !entry.job.state.isFinal else { return }
-        state.withLock { state in
-            guard let owner = state.owners[id] else { return }
-            state.sessions[owner]?.noteCancelling(id)
-        }
+        change(id) { $0.noteCancelling(id) }
         entry.stop.stop(.cancelled(.plainly))
     }
 }

@@ -15,7 +15,7 @@ final class NodeResources: Sendable {
 
     private let directory: String
     /// How many bytes of memory the process may have; nil when that is unknown.
-    private let memory = NodeResources.availableMemory()
+    let memory = NodeResources.availableMemory()
     private let last = Mutex(Look())
 
     /// - Parameter directory: Where the node keeps its data.

@@ -247,9 +247,14 @@ private struct RunningNode {
             metrics: metrics,
             logger: logger
         )
+        let resources = NodeResources(directory: settings.dataDirectory)
+        resources.report(to: metrics)
+        var ephemeralConfiguration = EphemeralSessions.Configuration()
+        // So they alone never bring the node to where it refuses the work of everybody.
+        if let memory = resources.memory { ephemeralConfiguration.maximumBytes = Int(memory / 4) }
         let ephemeral = EphemeralSessions(
-            node: id, runner: runner, defaults: settings.session, questions: ephemeralQuestions, waiters: waiters,
-            makeSession: makeSession)
+            configuration: ephemeralConfiguration, node: id, runner: runner, defaults: settings.session,
+            questions: ephemeralQuestions, waiters: waiters, makeSession: makeSession)
         let schedules = PostgresScheduleStore(
             client: database.client, jobs: jobs, keys: keys, onChange: scheduleTimer.notify)
         let urlGroups = PostgresURLGroupStore(client: database.client)
@@ -261,8 +266,6 @@ private struct RunningNode {
         let issuerKeys = IssuerKeySource(
             settings: settings, makeSession: makeSession)
         try await issuerKeys.checkFile()
-        let resources = NodeResources(directory: settings.dataDirectory)
-        resources.report(to: metrics)
         var serverConfiguration = settings.server
         serverConfiguration.tls = tls.server
         serverConfiguration.answersClients = roles.contains(.api)

@@ -43,6 +43,7 @@ extension Aria2Methods {
             return gid.text
         case .duplicate: throw Self.taken(gid)
         case .queueFull(let quota): throw Problem.queueFull(quota: quota)
+        case .noRoom(let room): throw Problem.noRoom(room)
         case .replayed, .conflict, .sessionInvalidated, .sessionFull, .groupClosed: throw Problem(.internalError)
         }
     }

@@ -110,6 +110,7 @@ struct QStashMessageRoutes: Sendable {
             return .success(Answer(id: id, isDuplicate: false))
         case .duplicate(let first), .replayed(let first): return .success(Answer(id: first, isDuplicate: true))
         case .queueFull(let quota): return .failure(Problem.queueFull(quota: quota))
+        case .noRoom(let room): return .failure(Problem.noRoom(room))
         case .conflict, .sessionInvalidated, .sessionFull, .groupClosed: return .failure(Problem(.internalError))
         }
     }

@@ -223,6 +223,7 @@ struct Batch {
         case .conflict: write(Problem.reusedKey(ofLine: hasKey), line: line, to: &results)
         case .sessionInvalidated: write(Problem.sessionInvalidated, line: line, to: &results)
         case .sessionFull: write(Problem.sessionFull, line: line, to: &results)
+        case .noRoom(let room): write(Problem.noRoom(room), line: line, to: &results)
         case .queueFull(let quota): write(Problem.queueFull(quota: quota), line: line, to: &results)
         case .groupClosed: write(Problem.groupClosed, line: line, to: &results)
         case nil: write(Problem.keyExhausted(owner), line: line, to: &results)

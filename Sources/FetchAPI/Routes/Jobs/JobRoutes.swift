@@ -91,7 +91,7 @@ struct JobRoutes: Sendable {
         switch enqueued {
         case .accepted: submitted.add()
         case .sessionInvalidated: if let session = job.spec.session { sessions.forget(session, of: job.tenant) }
-        case .replayed, .duplicate, .conflict, .sessionFull, .queueFull, .groupClosed: break
+        case .replayed, .duplicate, .conflict, .sessionFull, .noRoom, .queueFull, .groupClosed: break
         }
     }
 
@@ -104,6 +104,7 @@ struct JobRoutes: Sendable {
             throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem.sessionInvalidated
         case .sessionFull: throw Problem.sessionFull
+        case .noRoom(let room): throw Problem.noRoom(room)
         case .queueFull(let quota): throw Problem.queueFull(quota: quota)
         case .groupClosed: throw Problem.groupClosed
         }

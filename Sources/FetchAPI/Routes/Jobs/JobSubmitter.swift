@@ -31,7 +31,7 @@ struct JobSubmitter: Sendable {
             throw key.map { Problem.keyExhausted($0) } ?? Problem(.internalError)
         }
         switch enqueued {
-        case .conflict, .sessionInvalidated, .sessionFull, .groupClosed, .queueFull:
+        case .conflict, .sessionInvalidated, .sessionFull, .noRoom, .groupClosed, .queueFull:
             return Submission(enqueued: enqueued, job: nil)
         case .accepted:
             guard let deadline, let wait else { return Submission(enqueued: enqueued, job: nil) }

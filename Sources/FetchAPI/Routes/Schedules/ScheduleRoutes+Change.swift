@@ -82,6 +82,7 @@ extension ScheduleRoutes {
             throw Problem(parameter: "Idempotency-Key", "was used for another schedule", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem(.scheduleNotRunnable, "/job/session is invalidated")
         case .sessionFull: throw Problem.sessionFull
+        case .noRoom(let room): throw Problem.noRoom(room)
         case .queueFull(let quota): throw Problem.queueFull(quota: quota)
         case .groupClosed: throw Problem.groupClosed
         }

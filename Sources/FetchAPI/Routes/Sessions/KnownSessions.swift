@@ -103,10 +103,29 @@ final class KnownSessions: Sendable {
 extension Problem {
     static let sessionInvalidated = Problem(.sessionInvalidated, "The job was not stored.")
     static let groupClosed = Problem(.groupClosed, "The job was not stored.")
-    static let sessionFull = Problem(.sessionFull, "The job was not stored.").retrying(after: 1)
+    static let sessionFull = Problem(
+        .sessionFull, "The session has as many jobs that have not ended as it may. The job was not stored."
+    ).retrying(after: 1)
+
+    static func noRoom(_ room: EphemeralRoom) -> Problem {
+        Problem(.sessionFull, "\(room.rule) The job was not stored.").retrying(after: 1)
+    }
 
     static func queueFull(quota: Int) -> Problem {
         Problem(.queueFull, "\(quota) jobs may wait at once. The job was not stored.")
             .limited(by: "waitingJobs", quota: quota, retryingAfter: 5)
+    }
+}
+
+extension EphemeralRoom {
+    /// The rule that a tenant has met, in a sentence.
+    var rule: String {
+        let room =
+            switch self {
+            case .sessions(let count): "\(count) ephemeral sessions"
+            case .jobs(let count): "\(count) jobs of ephemeral sessions that have not ended"
+            case .bytes(let count): "\(count) bytes of ephemeral sessions and their jobs"
+            }
+        return "A node has room for \(room), of which a tenant may have as much as it leaves free."
     }
 }

@@ -38,9 +38,8 @@ struct SessionRoutes: Sendable {
         case .made(let creation): return try creation.response(response(to:))
         case .identifierInUse:
             throw Problem(.sessionIdentifierInUse, "One live session has an identifier; nothing was made.")
-        case .full:
-            throw Problem(.tooManySessions, "The node has no memory for more ephemeral ones; nothing was made.")
-                .retrying(after: 1)
+        case .full(let room):
+            throw Problem(.tooManySessions, "\(room.rule) Nothing was made.").retrying(after: 1)
         case .tooMany(let maximum):
             throw Problem(.tooManySessions, "A tenant may have \(maximum) sessions; nothing was made.")
                 .limited(by: "sessions", quota: maximum, retryingAfter: 60)
