@@ -34,6 +34,13 @@ import Testing
             fields: "Content-Type: multipart/x-mixed-replace; boundary=b\r\nContent-Encoding: gzip\r\n",
             body: { try gzipped(repeating: "--b\r\na: b\r\n\r\nx\r\n", 300_000) }),
         Answer(
+            name: "parts of many fields in gzip", configuration: #", "response": {"multipartReplace": "all"}"#,
+            fields: "Content-Type: multipart/x-mixed-replace; boundary=b\r\nContent-Encoding: gzip\r\n",
+            body: {
+                try gzipped(
+                    repeating: "--b\r\n\(String(repeating: "a: b\r\n", count: 1_900))\r\nx\r\n", 1_000)
+            }),
+        Answer(
             name: "members without content in gzip", fields: "Content-Encoding: gzip, gzip\r\n",
             body: {
                 try gzipped(

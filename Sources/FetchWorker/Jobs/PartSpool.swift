@@ -10,6 +10,9 @@ struct PartSpool {
 
     /// More parts than that fail the job, where all are kept.
     static let maximumParts = 1000
+    /// The same of the fields of kept parts, each counted as RFC 9113 §6.5.2 does: kilobytes of a compressed body may be
+    /// millions of them.
+    static let maximumFieldBytes = 256 * 1024
 
     private let whole: Response
     private let keeping: Keeping
@@ -22,6 +25,7 @@ struct PartSpool {
     private var parser: MultipartParser
     private var writer: BodyWriter
     private var parts: [ReplacedParts.Part] = []
+    private var fieldBytes = 0
     private var count = 0
 
     init(
@@ -77,9 +81,16 @@ struct PartSpool {
             await writer.abandon()
             writer = BodyWriter(in: blobs, taking: take)
             parts = []
+            fieldBytes = 0
         }
         guard parts.count < Self.maximumParts else {
             throw LoadError(.dataLengthExceedsMaximum, "The answer has more than \(Self.maximumParts) parts.")
+        }
+        fieldBytes += part.headerFields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 32 }
+        guard fieldBytes <= Self.maximumFieldBytes else {
+            throw LoadError(
+                .dataLengthExceedsMaximum,
+                "The parts of the answer have more than \(Self.maximumFieldBytes) bytes of fields.")
         }
         if let (decisions, request) = deciding,
             await decisions.answer(.response(part, part: count), about: request) == .cancel
