@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import FetchRuntime
 import TestSupport
@@ -14,12 +15,15 @@ struct WorkerFixture {
     let node: WorkerNode
     let tenant = Tenant.ID.first
 
-    init(drainTimeout: Duration = .seconds(20)) async throws {
+    init(
+        drainTimeout: Duration = .seconds(20), descriptors: DescriptorBudget = DescriptorBudget()
+    ) async throws {
         store = MemoryJobStore()
         sessions = MemorySessionStore(jobs: store)
         queue = MemoryWorkQueue(store)
         other = MemoryWorkQueue(store)
-        node = try await WorkerNode(queue: queue, jobs: store, sessions: sessions, drainTimeout: drainTimeout)
+        node = try await WorkerNode(
+            queue: queue, jobs: store, sessions: sessions, drainTimeout: drainTimeout, descriptors: descriptors)
     }
 
     var clock: ManualClock { node.clock }

@@ -21,7 +21,8 @@ struct WorkerNode {
     /// - Parameter jobs: Those that blobs are held for.
     init(
         queue: any WorkQueue, limits: any KnownLimits = EqualLimits(), jobs: MemoryJobStore = MemoryJobStore(),
-        sessions: MemorySessionStore? = nil, drainTimeout: Duration = .seconds(20)
+        sessions: MemorySessionStore? = nil, drainTimeout: Duration = .seconds(20),
+        descriptors: DescriptorBudget = DescriptorBudget()
     ) async throws {
         directory = try TemporaryDirectory()
         var configuration = Dispatcher.Configuration()
@@ -33,8 +34,8 @@ struct WorkerNode {
         runner = JobRunner(
             loop: loop, configuration: SessionConfiguration(), sessions: sessions ?? MemorySessionStore(jobs: jobs),
             stores: MemorySessionResources(), blobs: MemoryBlobStore(), catalog: MemoryBlobCatalog(jobs: jobs),
-            area: try await FileDownloadArea(directory: directory.path), live: LiveJobs(), bandwidths: NoBandwidths(),
-            deliveries: MemoryWebhookStore(), random: { 1 },
+            area: try await FileDownloadArea(directory: directory.path, descriptors: descriptors), live: LiveJobs(),
+            bandwidths: NoBandwidths(), deliveries: MemoryWebhookStore(), random: { 1 },
             makeSession: { Session(configuration: $0, transferLoop: loop) })
         dispatcher = Dispatcher(
             configuration: configuration, intake: intake, queue: queue, runner: runner, courier: nil,

@@ -5,7 +5,10 @@ package import FetchEngine
 /// Partial files outlive the process, so an attempt continues where a crash has ended the one before.
 package protocol DownloadArea: Sendable {
     /// The place of a job, with the partial file of an earlier attempt; without it while that attempt still writes.
-    func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace
+    ///
+    /// - Parameter isWanted: Whether to wait on where that is needed; asked again and again.
+    /// - Throws: Also when the place is not wanted any more while it is waited for.
+    func open(_ job: Job.ID, while isWanted: @Sendable () -> Bool) async throws(StoreError) -> DownloadPlace
 
     /// Makes the partial file of a download survive a loss of power, and notes how to continue it.
     func checkpoint(_ data: ResumeData, of job: Job.ID) async throws(StoreError)

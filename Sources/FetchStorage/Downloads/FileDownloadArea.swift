@@ -30,10 +30,12 @@ package final class FileDownloadArea: DownloadArea {
         }
     }
 
-    package func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace {
+    package func open(
+        _ job: Job.ID, while isWanted: @Sendable () -> Bool = { true }
+    ) async throws(StoreError) -> DownloadPlace {
         let place = place(of: job)
         return try await FilePlace.wrap("A place for a download cannot be made.") {
-            let lock = try await lock(place)
+            let lock = try await lock(place, while: isWanted)
             let stored = try? await ByteBuffer(
                 contentsOf: place.appending(Self.checkpointName), maximumSizeAllowed: .bytes(Self.largestCheckpoint))
             guard let stored, let checkpoint = checkpoint(Array(stored.readableBytesView)) else {
@@ -44,21 +46,22 @@ package final class FileDownloadArea: DownloadArea {
     }
 
     /// Takes a place; when an attempt that has lost the job still writes there, an empty one of the same name.
-    private func lock(_ place: FilePath) async throws -> PlaceLock? {
+    private func lock(_ place: FilePath, while isWanted: () -> Bool) async throws -> PlaceLock? {
         try await FilePlace.make(place)
-        if let lock = try await free(place) { return lock }
+        if let lock = try await free(place, while: isWanted) { return lock }
         // The files of that attempt lose their names, and are freed when it ends.
         _ = try await FileSystem.shared.removeItem(at: place, strategy: .platformDefault, recursively: true)
         try await FilePlace.make(place)
-        return try await free(place)
+        return try await free(place, while: isWanted)
     }
 
     /// Waits while there is no descriptor for the lock, which is no reason to fail (REL-11).
-    private func free(_ place: FilePath) async throws -> PlaceLock? {
+    private func free(_ place: FilePath, while isWanted: () -> Bool) async throws -> PlaceLock? {
         while true {
             do { return try PlaceLock(of: place, descriptors) } catch Errno.tooManyOpenFiles,
                 Errno.tooManyOpenFilesInSystem
             {
+                guard isWanted() else { throw CancellationError() }
                 try await Task.sleep(for: DescriptorBudget.interval)
             }
         }

@@ -33,12 +33,18 @@ final class DownloadRun: Sendable {
         let place: DownloadPlace
         let task: DownloadTask
         do throws(StoreError) {
-            place = try await area.open(job.id)
+            place = try await self.place()
             task = try await self.task(watch, in: place)
         } catch {
             return failed(toBegin: error, startedAt: start)
         }
         return await finish(task, watch, in: place, startedAt: start)
+    }
+
+    /// The place of the job; an attempt that is stopped does not wait for a descriptor for it.
+    @inline(never)
+    private func place() async throws(StoreError) -> DownloadPlace {
+        try await area.open(job.id) { [stop] in stop.reason == nil }
     }
 
     @inline(never)
@@ -61,15 +67,15 @@ final class DownloadRun: Sendable {
     /// Whether an earlier attempt has left a file to go on with.
     func hasPartialFile() async -> Bool {
         // A file that cannot be read counts as none: the load begins anew.
-        (try? await area.open(job.id))?.resumeData != nil
+        (try? await place())?.resumeData != nil
     }
 
     /// Takes over from a task that has its response and not its body (LIF-7).
     func goOn(for data: DataTask, _ watch: DownloadWatch, startedAt start: Timestamp) async -> SharedOutcome {
         let place: DownloadPlace
-        do throws(StoreError) { place = try await area.open(job.id) } catch {
+        do throws(StoreError) { place = try await self.place() } catch {
             data.cancel()
-            return SharedOutcome(failing: LoadError(error), startedAt: start)
+            return failed(toBegin: error, startedAt: start)
         }
         let task = data.becomeDownload(options: options(in: place))
         live.noteResponse()

@@ -52,6 +52,16 @@ import Testing
         }
     }
 
+    @Test func `a place that is not wanted any more is not waited for`() async throws {
+        try await with { _, directory in
+            let budget = DescriptorBudget(limit: 3)
+            let area = try await FileDownloadArea(directory: directory, descriptors: budget)
+            let place = try await area.open(Job.ID()) { false }
+            await #expect(throws: StoreError.self) { try await area.open(Job.ID()) { false } }
+            withExtendedLifetime(place) {}
+        }
+    }
+
     // Proves: REL-7.
     @Test func `after a loss of power those count that were synced`() async throws {
         try await with { area, _ in
