@@ -125,6 +125,38 @@ import Testing
         gate.open()
     }
 
+    @Test func `jobs beyond those that a node holds wait in the queue until they are resumed`() async throws {
+        let gate = Gate()
+        let origin = try Self.held(by: gate)
+        let fixture = try await WorkerFixture()
+        try await fixture.run {
+            var jobs: [Job.ID] = []
+            // A node of 16 slots holds 16.
+            for _ in 0..<12 { jobs.append(try await fixture.submit(origin.url)) }
+            try await until { fixture.intake.running.count == 12 }
+            try await fixture.store.setSuspended(jobs, of: fixture.tenant, true)
+            fixture.intake.setSuspended(jobs, true)
+            var later: [Job.ID] = []
+            for _ in 0..<8 { later.append(try await fixture.submit(origin.url)) }
+            try await until { fixture.intake.running.count == 20 }
+            try await fixture.store.setSuspended(later, of: fixture.tenant, true)
+            fixture.intake.setSuspended(later, true)
+            try await until { fixture.intake.running.ids.count == 16 && fixture.intake.slots.areEmpty }
+            jobs += later
+            for job in jobs { #expect(try await fixture.job(job)?.state == .suspended) }
+            try await fixture.store.setSuspended(jobs, of: fixture.tenant, false)
+            gate.open()
+            await fixture.node.beat()
+            for job in jobs {
+                try await until {
+                    // Claims pause while slots are scarce.
+                    fixture.clock.advance(by: .milliseconds(1))
+                    return try await fixture.job(job)?.state == .succeeded
+                }
+            }
+        }
+    }
+
     @Test func `a client's word during a heartbeat keeps nothing else from being done`() async throws {
         let gate = Gate()
         let (held, origin) = (try Self.held(by: gate), try WireOrigin.answering())

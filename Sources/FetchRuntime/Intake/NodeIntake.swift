@@ -146,8 +146,9 @@ package final class NodeIntake: Intake {
 
     package func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) { use(running.setSuspended(ids, isSuspended)) }
 
-    /// Gives others the slots that held jobs leave.
+    /// Gives others the slots that held jobs leave, and the queue those whose loads are not kept.
     package func use(_ lent: Slots.Lent) {
+        for stop in lent.surplus { stop.giveBack() }
         if lent.hasWaiting { claims.signal() }
         let crowded = lent.limiters.filter { limits.crowd(of: $0) != nil }
         if !crowded.isEmpty { admit(Array(crowded)) }

@@ -107,7 +107,7 @@ package final class RunningJobs: Sendable {
 
     // MARK: Holding
 
-    /// Holds jobs of a tenant, or lets them go on.
+    /// Holds jobs of a tenant, or lets them go on as soon as they have slots.
     ///
     /// - Returns: The slots that others may have now.
     package func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> Slots.Lent {
@@ -125,7 +125,7 @@ package final class RunningJobs: Sendable {
         state.withLock { state in
             guard state.saidAt <= time else { return nil }
             state.saidAt = time
-            // A job that goes on takes a slot before others may have it.
+            // Those that go on are the first to have the slots that the others leave.
             let resumed = state.suspended.subtracting(ids).compactMap { state.setSuspended($0, false) }
             _ = slots.lend(resumed, false)
             return slots.lend(ids.compactMap { state.setSuspended($0, true) }, true)
@@ -137,13 +137,7 @@ extension RunningJobs.State {
     /// - Returns: The switch of the job, unless nothing changes.
     fileprivate mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool) -> StopSwitch? {
         guard let stop = switches[id], suspended.contains(id) != isSuspended else { return nil }
-        if isSuspended {
-            suspended.insert(id)
-            stop.suspend()
-        } else {
-            suspended.remove(id)
-            stop.resume()
-        }
+        if isSuspended { suspended.insert(id) } else { suspended.remove(id) }
         return stop
     }
 }

@@ -22,6 +22,8 @@ package final class StopSwitch: Sendable {
         /// The runner keeps it; a job that is over must not keep its session.
         weak var task: SessionTask?
         var isSuspended = false
+        /// A request is sent that must not be repeated.
+        var isBegun = false
         /// The pace that was set since the job was claimed; nil for that of its spec.
         var pace: JobPace?
         /// Called once when the switch is thrown.
@@ -36,6 +38,8 @@ package final class StopSwitch: Sendable {
         var isLoading = false
         /// Its client holds it: others have its slot and its place in the origin queue.
         var isLent = false
+        /// Its client holds it no longer, and it waits for a slot; others have its own until then.
+        var isReturning = false
         /// It waits for an answer of its delegate: others have its slot, and its connection is still its own.
         var isAsking = false
         /// The job is over here: an answer that comes late takes no slot for it.
@@ -81,6 +85,28 @@ package final class StopSwitch: Sendable {
         task?.cancel()
         waiter?.resume()
         thrown?()
+    }
+
+    /// Leaves a job that its client holds to the queue, where it stays suspended; not one whose request must not be
+    /// repeated, which would fail by that.
+    package func giveBack() {
+        let isGivenBack = state.withLock { state in
+            guard state.isSuspended, !state.isBegun else { return false }
+            state.reason = state.reason ?? .drained
+            return true
+        }
+        if isGivenBack { stop(.drained) }
+    }
+
+    /// A request is about to be sent that must not be repeated.
+    ///
+    /// - Returns: false when another node is to run the job: nothing is to be sent then.
+    package func begin() -> Bool {
+        state.withLock { state in
+            if case .drained = state.reason { return false }
+            state.isBegun = true
+            return true
+        }
     }
 
     /// Has something done when the switch is thrown; at once when it was thrown before.

@@ -17,7 +17,7 @@ package struct SlotShares: Sendable {
     /// How many slots one tenant alone may have.
     package let count: Int
     package let reserve: Int
-    /// Below zero while jobs that were held have come back.
+    /// Below zero while jobs run that take a slot in any case.
     package private(set) var free: Int
     /// How many a tenant may have, whatever is free.
     package var limits = RunningLimits()

@@ -8,7 +8,7 @@ extension Slots {
     /// Whether no slot is given out any more.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// How many jobs have their answer and wait for a slot.
+    /// How many jobs have their answer, or are held no longer, and wait for a slot.
     package var returningCount: Int { state.withLock { $0.returning.count } }
 
     /// Gives the slot of a job to others until it has its answer.
@@ -54,11 +54,12 @@ extension Slots {
     /// Has a job go on that is to stop: it ends by its switch.
     private func letGoBack(_ stop: StopSwitch) {
         let returning = state.withLock { state -> Returning? in
-            guard let place = state.returning.firstIndex(where: { $0.stop === stop }) else { return nil }
+            let place = state.returning.firstIndex { $0.stop === stop && $0.continuation != nil }
+            guard let place else { return nil }
             state.goBack(stop, weight)
             return state.returning.remove(at: place)
         }
-        returning?.continuation.resume()
+        returning?.continuation?.resume()
     }
 }
 
@@ -69,7 +70,7 @@ extension Slots.State {
         var skipped: [Slots.Returning] = []
         while shares.free > 0, let first = returning.popFirst() {
             let tenant = first.stop.tenant
-            if !full.contains(tenant), returnIfFree(first.stop, weight) {
+            if !full.contains(tenant), returnIfFree(first, weight) {
                 next.append(first)
             } else {
                 full.insert(tenant)
@@ -78,6 +79,15 @@ extension Slots.State {
         }
         returning.prepend(contentsOf: skipped)
         return next
+    }
+
+    private mutating func returnIfFree(_ returning: Slots.Returning, _ weight: (Tenant.ID) -> Int) -> Bool {
+        guard returning.continuation == nil else { return returnIfFree(returning.stop, weight) }
+        let isAsking = returning.stop.position.withLock(\.isAsking)
+        guard isAsking || shares.room(of: returning.stop.tenant, weight: weight(returning.stop.tenant)) > 0
+        else { return false }
+        comeBack(returning.stop, weight)
+        return true
     }
 
     /// - Returns: Whether the job goes on.
@@ -101,5 +111,5 @@ extension Slots.State {
 
 extension [Slots.Returning] {
     /// They have their slots.
-    func goOn() { for returning in self { returning.continuation.resume() } }
+    func goOn() { for returning in self { returning.continuation?.resume() } }
 }

@@ -123,11 +123,52 @@ extension Slots {
 extension Slots.State {
     // MARK: Jobs that are held
 
-    /// Takes a job out of its origin queue.
+    /// Suspends a job, and takes it out of its slot and its origin queue.
+    ///
+    /// Transfers are suspended and resumed under the lock, so that one goes on only while its job has a slot.
     ///
     /// - Returns: The waiters that go on: the next in turn, and the job itself if it waits, to be held where it would
-    ///   load.
-    mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
+    ///   load; nil when the job has kept its slot, since its tenant has as many that are held as it may.
+    mutating func hold(_ stop: StopSwitch) -> [Slots.Waiter]? {
+        stop.suspend()
+        if stop.position.withLock(\.isLent) {
+            stopReturning(stop)
+            return []
+        }
+        guard held[stop.tenant, default: 0] < maximumHeld else { return nil }
+        noteHeld(1, of: stop.tenant)
+        return lend(stop)
+    }
+
+    /// Has a job go on that was held, as soon as a slot is free for its tenant.
+    mutating func letGoOn(_ stop: StopSwitch, _ weight: (Tenant.ID) -> Int) {
+        let (isLent, isAsking) = stop.position.withLock { ($0.isLent, $0.isAsking) }
+        if !isLent {
+            stop.resume()
+        } else if isAsking {
+            // It takes its slot when it has its answer.
+            comeBack(stop, weight)
+        } else {
+            stop.position.withLock { $0.isReturning = true }
+            returning.append(Slots.Returning(stop: stop, continuation: nil))
+        }
+    }
+
+    /// A job that was held does not go on any more.
+    mutating func stopReturning(_ stop: StopSwitch) {
+        let wasReturning = stop.position.withLock { position in
+            defer { position.isReturning = false }
+            return position.isReturning
+        }
+        if wasReturning { returning.removeAll { $0.stop === stop && $0.continuation == nil } }
+    }
+
+    mutating func noteHeld(_ change: Int, of tenant: Tenant.ID) {
+        let count = held[tenant, default: 0] + change
+        held[tenant] = count > 0 ? count : nil
+    }
+
+    private mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
         if !stop.position.withLock(\.isAsking) { shares.leave(stop.tenant) }
         let index = index(of: stop)
         let waiter = remove(stop)
@@ -144,15 +185,20 @@ extension Slots.State {
         return next + (waiter.map { [$0] } ?? [])
     }
 
-    /// Puts a job back into its origin queue, among those that load if it was to.
-    mutating func comeBack(_ stop: StopSwitch) {
+    /// Gives a job a slot again, unless it waits for an answer, and puts it back into its origin queue, among those
+    /// that load if it was to.
+    mutating func comeBack(_ stop: StopSwitch, _ weight: (Tenant.ID) -> Int) {
         let index = add(to: stop.originQueue)
-        let isLoading = stop.position.withLock { position in
+        let (isLoading, isAsking) = stop.position.withLock { position in
             position.isLent = false
+            position.isReturning = false
             position.index = index
-            return position.isLoading
+            return (position.isLoading, position.isAsking)
         }
         if isLoading, let index { origins[index].queue.begin() }
+        if !isAsking { shares.take(for: stop.tenant, weight: weight(stop.tenant)) }
+        noteHeld(-1, of: stop.tenant)
+        stop.resume()
     }
 
     fileprivate mutating func remove(_ stop: StopSwitch) -> Slots.Waiter? {

@@ -18,6 +18,8 @@ package final class Slots: Sendable {
         package let hasWaiting: Bool
         /// Those in which fewer load than before.
         package let limiters: Set<Limiter.Address>
+        /// Jobs beyond those whose loads are kept: they have their slots until they are given back.
+        package let surplus: [StopSwitch]
     }
 
     struct State {
@@ -42,9 +44,20 @@ package final class Slots: Sendable {
         var isClosed = false
         /// Something runs alone here.
         var isQuiet = false
-        /// Jobs whose delegates have answered and that wait for a slot to go on, the first first.
+        /// Jobs whose delegates have answered, or whose clients hold them no longer, and that wait for a slot to go on,
+        /// the first first.
         var returning: Deque<Returning> = []
         var isWatched = false
+        /// How many jobs of a tenant have lent their slots, those among them that wait to go on.
+        var held: [Tenant.ID: Int] = [:]
+        /// How many those may be: each keeps its connection and what it has buffered.
+        let maximumHeld: Int
+
+        init(shares: SlotShares, clock: NodeClock) {
+            self.shares = shares
+            self.clock = clock
+            maximumHeld = max(Slots.leastHeld, shares.reserve)
+        }
     }
 
     /// An origin of a session, its queue, and the jobs that wait in it.
@@ -65,8 +78,12 @@ package final class Slots: Sendable {
     /// A job that is to go on.
     struct Returning {
         let stop: StopSwitch
-        let continuation: CheckedContinuation<Void, Never>
+        /// Nil for one that its client has held: its transfer is resumed.
+        let continuation: CheckedContinuation<Void, Never>?
     }
+
+    /// How many loads of suspended jobs a node keeps of a tenant, however few slots it has.
+    static let leastHeld = 16
 
     let clock: NodeClock
     let weight: @Sendable (Tenant.ID) -> Int
@@ -170,7 +187,10 @@ package final class Slots: Sendable {
                 position.hasLeft = true
                 return (position.isLent, position.isAsking)
             }
-            if !isLent {
+            if isLent {
+                state.stopReturning(stop)
+                state.noteHeld(-1, of: stop.tenant)
+            } else {
                 if !isAsking { state.shares.leave(stop.tenant) }
                 if let index = state.index(of: stop) { state.leave(index) }
             }
@@ -180,26 +200,28 @@ package final class Slots: Sendable {
         return hasWaiting
     }
 
-    /// Gives others the slots of jobs and their places in origin queues, or takes them back, even if none is free.
+    /// Holds jobs and gives others their slots and their places in origin queues, or has them go on, each as soon as a
+    /// slot is free for its tenant.
+    ///
+    /// A thousand jobs that are resumed at once are not a thousand loads.
     package func lend(_ stops: [StopSwitch], _ isLent: Bool) -> Lent {
-        let (next, returning, hasWaiting) = state.withLock { state in
-            var next: [Waiter] = []
+        let (next, surplus, returning, hasWaiting) = state.withLock { state in
+            var (next, surplus) = ([Waiter](), [StopSwitch]())
             for stop in stops {
-                if isLent {
-                    next += state.lend(stop)
+                if !isLent {
+                    state.letGoOn(stop, weight)
+                } else if let waiters = state.hold(stop) {
+                    next += waiters
                 } else {
-                    // One that waits for an answer takes its slot when it has that.
-                    if !stop.position.withLock(\.isAsking) {
-                        state.shares.take(for: stop.tenant, weight: weight(stop.tenant))
-                    }
-                    state.comeBack(stop)
+                    surplus.append(stop)
                 }
             }
-            return (next, state.nextReturning(weight), state.callHeldBack(weight))
+            return (next, surplus, state.nextReturning(weight), state.callHeldBack(weight))
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
         returning.goOn()
-        return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.originQueue?.limiter)) : [])
+        let limiters = isLent ? Set(stops.compactMap(\.originQueue?.limiter)) : []
+        return Lent(hasWaiting: hasWaiting, limiters: limiters, surplus: surplus)
     }
 
     /// Sets how many slots tenants may have; what runs beyond goes on.

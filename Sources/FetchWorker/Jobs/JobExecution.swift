@@ -45,7 +45,7 @@ struct JobExecution {
             var isMultiplexed = false
             defer { dispatcher.slots.exit(stop, isMultiplexed: isMultiplexed) }
             if !terms.mayRepeat {
-                guard try await begin() else { return nil }
+                guard try await begin() else { return try await notBegun() }
             }
             if let claimedAt { dispatcher.runner.spans?.recordWait(of: job, claimedAt: claimedAt) }
             let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop, beginning: beginAgain)
@@ -86,12 +86,20 @@ struct JobExecution {
     /// Commits that a request is about to be sent; it is not sent when the commit is uncertain.
     @inline(never)
     private nonisolated(nonsending) func begin() async throws(StoreError) -> Bool {
+        guard stop.begin() else { return false }
         do throws(StoreError) {
             return try await queue.begin(job)
         } catch {
             dispatcher.unsent.withLock { $0.append(job) }
             throw error
         }
+    }
+
+    /// The job is another node's, or is to be.
+    @inline(never)
+    private nonisolated(nonsending) func notBegun() async throws(StoreError) -> SharedOutcome? {
+        if case .drained = stop.reason { try await queue.release([job]) }
+        return nil
     }
 
     /// The same after an answer; without it, the attempt is given up.

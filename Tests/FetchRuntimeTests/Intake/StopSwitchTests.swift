@@ -25,6 +25,15 @@ import Testing
         #expect(count.value == 2)
     }
 
+    @Test func `a job that is held is given back, unless it has sent what must not be repeated`() {
+        let stops = (0..<3).map { _ in StopSwitch(tenant: .first) }
+        #expect(stops[0].begin())
+        for stop in stops.prefix(2) { stop.suspend() }
+        for stop in stops { stop.giveBack() }
+        #expect(stops.map { $0.reason != nil } == [false, true, false])
+        #expect(!stops[1].begin())
+    }
+
     @Test func `who waits for it is let go when it is thrown`() async {
         let stop = StopSwitch(tenant: .first)
         async let waits: Void = stop.isThrown()

@@ -123,4 +123,93 @@ import Testing
         _ = slots.leave(stop)
         #expect(slots.reserve(try new(20)).count(where: \.self) == 8)
     }
+
+    // MARK: Many jobs that are held
+
+    /// Jobs of a tenant that run.
+    private func running(_ count: Int, on slots: Slots) throws -> [StopSwitch] {
+        let jobs = try (0..<count).map { _ in try ClaimedJob.make() }
+        slots.admit(jobs)
+        return jobs.map { StopSwitch(tenant: $0.tenant, originQueue: $0.originQueue) }
+    }
+
+    @Test func `jobs that are resumed at once wait for the room of their tenant, and leave others theirs`() throws {
+        let slots = slots(16)
+        let held = try running(16, on: slots)
+        _ = slots.lend(held, true)
+        let others = try new(16, host: "b.example")
+        #expect(slots.reserve(others).count(where: \.self) == 16)
+        _ = slots.lend(held, false)
+        #expect(slots.returningCount == 16)
+        #expect(held.allSatisfy { $0.isSuspended })
+        let other = try new(1, of: .second)
+        #expect(slots.reserve(other) == [true])
+        slots.release(others)
+        for stop in held {
+            #expect(!stop.isSuspended)
+            _ = slots.leave(stop)
+        }
+        #expect(slots.returningCount == 0)
+        slots.release(other)
+        #expect(slots.areEmpty)
+    }
+
+    @Test func `jobs that are resumed are no more than their tenant may run`() throws {
+        let slots = slots(16)
+        slots.setLimits(RunningLimits(standard: 2))
+        let held = try running(2, on: slots)
+        _ = slots.lend(held, true)
+        let others = try new(2, host: "b.example")
+        #expect(slots.reserve(others) == [true, true])
+        _ = slots.lend(held, false)
+        #expect(held.map(\.isSuspended) == [true, true])
+        slots.release([others[0]])
+        #expect(held.map(\.isSuspended) == [false, true])
+        slots.release([others[1]])
+        #expect(held.map(\.isSuspended) == [false, false])
+    }
+
+    @Test func `a job that waits to go on takes no slot when it is held again or ends`() throws {
+        let slots = slots(16)
+        slots.setLimits(RunningLimits(standard: 1))
+        let held = try running(2, on: slots)
+        _ = slots.lend(held, true)
+        let other = try new(1, host: "b.example")
+        #expect(slots.reserve(other) == [true])
+        _ = slots.lend(held, false)
+        #expect(slots.returningCount == 2)
+        _ = slots.lend([held[0]], true)
+        #expect(slots.returningCount == 1)
+        _ = slots.leave(held[1])
+        #expect(slots.returningCount == 0)
+        slots.release(other)
+        #expect(held[0].isSuspended)
+        #expect(slots.areEmpty)
+        _ = slots.lend([held[0]], false)
+        #expect(!held[0].isSuspended)
+        #expect(!slots.areEmpty)
+        _ = slots.leave(held[0])
+        #expect(slots.areEmpty)
+    }
+
+    @Test func `a tenant has so many jobs held, and those beyond keep their slots until they are given back`() throws {
+        let slots = slots(16)
+        let stops = try running(Slots.leastHeld + 2, on: slots)
+        let lent = slots.lend(stops, true)
+        #expect(lent.surplus.map(ObjectIdentifier.init) == stops.suffix(2).map(ObjectIdentifier.init))
+        #expect(stops.allSatisfy { $0.isSuspended })
+        #expect(slots.freeCount == 16)
+        // They have nothing to wait for.
+        #expect(slots.lend([stops[Slots.leastHeld]], false).surplus.isEmpty)
+        #expect(!stops[Slots.leastHeld].isSuspended)
+        // Of another tenant as many may be held.
+        let job = try ClaimedJob.make(of: .second)
+        slots.admit([job])
+        #expect(slots.lend([StopSwitch(tenant: .second, originQueue: job.originQueue)], true).surplus.isEmpty)
+        // One that ends makes room.
+        _ = slots.leave(stops[0])
+        #expect(slots.lend([stops[Slots.leastHeld]], true).surplus.isEmpty)
+        for stop in stops.dropFirst() { _ = slots.leave(stop) }
+        #expect(slots.areEmpty)
+    }
 }
