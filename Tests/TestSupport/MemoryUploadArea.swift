@@ -6,12 +6,16 @@ import Synchronization
 package final class MemoryUploadArea: UploadArea {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "uploads-\(UUID())")
     private let uploads = Mutex<[Upload.ID: Upload]>([:])
+    private let interlude = Mutex<(@Sendable () async -> Void)?>(nil)
 
     package let volume = Volume.new()
 
     package init() {}
 
     deinit { try? FileManager.default.removeItem(at: directory) }
+
+    /// Has something happen once, after an upload is looked at and before its caller knows.
+    package func onceAfterLook(_ body: @escaping @Sendable () async -> Void) { interlude.withLock { $0 = body } }
 
     package func create(_ upload: Upload) async throws(StoreError) {
         try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -24,7 +28,10 @@ package final class MemoryUploadArea: UploadArea {
         of tenant: Tenant.ID
     ) async throws(StoreError) -> (upload: Upload, offset: Int64)? {
         guard let upload = uploads.withLock({ $0[id] }), upload.tenant == tenant else { return nil }
-        return (upload, Int64(FileManager.default.contents(atPath: path(of: upload))?.count ?? 0))
+        let offset = Int64(FileManager.default.contents(atPath: path(of: upload))?.count ?? 0)
+        let interlude = interlude.withLock { $0.take() }
+        await interlude?()
+        return (upload, offset)
     }
 
     package func open(_ upload: Upload, at offset: Int64) async throws(StoreError) -> any UploadWriter {

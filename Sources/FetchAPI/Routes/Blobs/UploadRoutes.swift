@@ -41,16 +41,18 @@ struct UploadRoutes: Sendable {
         let upload = Upload(
             id: Upload.ID(in: area.volume), tenant: tenant, contentType: terms.contentType, expiresAt: terms.expiresAt,
             length: length)
-        try await area.create(upload)
-        // Should the connection break before the answer, the client knows where to go on (§4.1). A client that does not
-        // know the draft may take an interim response for the final one.
-        if call.headers.contains(.uploadDraftInteropVersion) {
-            let early = HTTPResponse(
-                status: .init(code: 104, reasonPhrase: "Upload Resumption Supported"),
-                headerFields: [.location: Self.path(of: upload.id), .uploadDraftInteropVersion: "6"])
-            try? await call.channel.writeAndFlush(HTTPResponsePart.head(early))
+        return try await alone(with: upload.id, of: tenant) {
+            try await area.create(upload)
+            // Should the connection break before the answer, the client knows where to go on (§4.1). A client that does
+            // not know the draft may take an interim response for the final one.
+            if call.headers.contains(.uploadDraftInteropVersion) {
+                let early = HTTPResponse(
+                    status: .init(code: 104, reasonPhrase: "Upload Resumption Supported"),
+                    headerFields: [.location: Self.path(of: upload.id), .uploadDraftInteropVersion: "6"])
+                try? await call.channel.writeAndFlush(HTTPResponsePart.head(early))
+            }
+            return try await receive(call, upload, at: 0, isComplete: isComplete, isNew: true)
         }
-        return try await receive(call, upload, at: 0, isComplete: isComplete, isNew: true)
     }
 
     // MARK: Go on
@@ -71,13 +73,17 @@ struct UploadRoutes: Sendable {
         guard let claimed = try call.integer(.uploadOffset) else {
             throw Problem(parameter: "Upload-Offset", "is required")
         }
-        let (upload, offset) = try await find(call, tenant)
-        guard claimed == offset else {
-            var problem = Problem(.uploadOffsetMismatch, "The upload has \(offset) bytes.")
-            problem.headers[.uploadOffset] = String(offset)
-            throw problem
+        guard let id = Upload.ID(call.parameter) else { throw Self.notFound }
+        return try await alone(with: id, of: tenant) {
+            // Read when nobody else can append: what came after the offset would be cut off.
+            let (upload, offset) = try await find(call, tenant)
+            guard claimed == offset else {
+                var problem = Problem(.uploadOffsetMismatch, "The upload has \(offset) bytes.")
+                problem.headers[.uploadOffset] = String(offset)
+                throw problem
+            }
+            return try await receive(call, upload, at: offset, isComplete: isComplete, isNew: false)
         }
-        return try await receive(call, upload, at: offset, isComplete: isComplete, isNew: false)
     }
 
     private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
@@ -96,9 +102,22 @@ struct UploadRoutes: Sendable {
     private func find(_ call: Call, _ tenant: Tenant.ID) async throws -> (upload: Upload, offset: Int64) {
         _ = try call.query()
         guard let id = Upload.ID(call.parameter), let upload = try await area.upload(id, of: tenant) else {
-            throw Problem(.notFound, "There is no upload with this id.")
+            throw Self.notFound
         }
         return upload
+    }
+
+    private static let notFound = Problem(.notFound, "There is no upload with this id.")
+
+    /// Does what no other request may do to the upload meanwhile.
+    private func alone(
+        with id: Upload.ID, of tenant: Tenant.ID, _ body: () async throws -> Response
+    ) async throws -> Response {
+        guard busy.enter(id, of: tenant) else {
+            throw Problem(.uploadOffsetMismatch, "Another request appends to the upload.").retrying(after: 1)
+        }
+        defer { busy.leave(id, of: tenant) }
+        return try await body()
     }
 
     // MARK: Bytes
@@ -110,10 +129,6 @@ struct UploadRoutes: Sendable {
         isComplete: Bool,
         isNew: Bool
     ) async throws -> Response {
-        guard busy.enter(upload.id) else {
-            throw Problem(.uploadOffsetMismatch, "Another request appends to the upload.").retrying(after: 1)
-        }
-        defer { busy.leave(upload.id) }
         let end = try await write(call, upload, at: offset)
         guard isComplete else {
             var response = Response(status: isNew ? .created : .noContent)
@@ -179,11 +194,19 @@ struct UploadRoutes: Sendable {
 
 /// The uploads that a request appends to at the moment: one request each.
 private final class UploadsInUse: Sendable {
-    private let ids = Mutex<Set<Upload.ID>>([])
+    /// By the tenant that asks, whose the upload may not be.
+    private let ids = Mutex<[Tenant.ID: Set<Upload.ID>]>([:])
 
-    func enter(_ id: Upload.ID) -> Bool { ids.withLock { $0.insert(id).inserted } }
+    func enter(_ id: Upload.ID, of tenant: Tenant.ID) -> Bool {
+        ids.withLock { $0[tenant, default: []].insert(id).inserted }
+    }
 
-    func leave(_ id: Upload.ID) { _ = ids.withLock { $0.remove(id) } }
+    func leave(_ id: Upload.ID, of tenant: Tenant.ID) {
+        ids.withLock { ids in
+            ids[tenant]?.remove(id)
+            if ids[tenant]?.isEmpty == true { ids[tenant] = nil }
+        }
+    }
 }
 
 extension Call {

@@ -1,5 +1,6 @@
 import FetchJobs
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -75,6 +76,28 @@ import Testing
                 #expect(answer.headers[.uploadOffset] == "5")
             }
             #expect(try await call(.head, path).headers[.uploadOffset] == "5")
+        }
+    }
+
+    @Test func `of two parts for one place one is taken, and none of it is cut off by the other`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello")
+            let other = Mutex<TestAnswer?>(nil)
+            // Comes whole while the first one is between its look at the upload and its bytes.
+            server.uploads.onceAfterLook {
+                let answer = try? await append(call, path, " earth", at: 5)
+                other.withLock { $0 = answer }
+            }
+            let answer = try await append(call, path, " world", at: 5)
+            let others = try #require(other.withLock { $0 })
+            #expect(answer.status == .noContent && answer.headers[.uploadOffset] == "11")
+            #expect(others.problem == .uploadOffsetMismatch && others.headers[.retryAfter] == "1")
+            // Whoever comes later is told where the upload is.
+            let late = try await append(call, path, " earth", at: 5)
+            #expect(late.problem == .uploadOffsetMismatch && late.headers[.uploadOffset] == "11")
+            let end = try await append(call, path, "!", at: 11, isComplete: true)
+            #expect(try await call(.get, try #require(end.headers[.location])).text == "hello world!")
         }
     }
 
