@@ -103,6 +103,7 @@ package struct Server: Service {
         package let ownBlobs: any BlobStore
         package let catalog: any BlobCatalog
         package let uploads: any UploadArea
+        package let unfinished: UnfinishedUploads
         package let waiters: CompletionWaiters
         package let live: LiveJobs
         /// This node.
@@ -158,6 +159,7 @@ package struct Server: Service {
             ownBlobs: any BlobStore,
             catalog: any BlobCatalog,
             uploads: any UploadArea,
+            unfinished: UnfinishedUploads,
             waiters: CompletionWaiters,
             live: LiveJobs,
             node: Node.ID,
@@ -208,6 +210,7 @@ package struct Server: Service {
             self.ownBlobs = ownBlobs
             self.catalog = catalog
             self.uploads = uploads
+            self.unfinished = unfinished
             self.waiters = waiters
             self.live = live
             self.node = node
@@ -315,7 +318,8 @@ package struct Server: Service {
         let warnings = Warnings(readiness: ports.readiness)
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
         let blobs = BlobRoutes(
-            maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
+            maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog,
+            unfinished: ports.unfinished)
         let uploads = UploadRoutes(blobs: blobs, area: ports.uploads, forwarding: forwarding)
         let jobs = JobRoutes(
             jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, submitter: submitter, sessions: sessions,

@@ -213,6 +213,31 @@ import Testing
         }
     }
 
+    // Proves: SEC-44.
+    @Test func `what an upload holds that is not complete takes room, also after a restart`() async throws {
+        try await ServiceProcess.Place.with(
+            allowing: [], settings: ["TENANTS_MAXIMUM_STORED_BYTES": "100000"]
+        ) { place in
+            let key = try await place.key(tenant: "sender")
+            let headers: HTTPFields = [try #require(HTTPField.Name("Upload-Complete")): "?0"]
+            func begin(_ service: ServiceProcess) async throws -> ServiceProcess.Answer {
+                let bytes = [UInt8](repeating: 120, count: 60_000)
+                return try await service.send(.post, "/v1/blobs", .bytes(bytes), headers: headers)
+            }
+            let first = try await ServiceProcess.start(place, key: key)
+            let begun = try await begin(first)
+            let path = try #require(begun.headers[.location], "\(begun.text)")
+            #expect(try await begin(first).status == 429)
+            #expect(try await first.stop() == 0)
+            let next = try await ServiceProcess.start(place, key: key)
+            let refused = try await begin(next)
+            #expect(refused.status == 429 && refused.headers[Self.policy] == #""storedBytes";q=100000"#)
+            #expect(try await next.request(.delete, path).status == 204)
+            #expect(try await begin(next).status == 201)
+            #expect(try await next.stop() == 0)
+        }
+    }
+
     // Proves: SEC-45.
     @Test func `beyond its bytes of a day a tenant's jobs are refused on every node, also after a crash`()
         async throws

@@ -37,7 +37,8 @@ struct TestServer {
     let limiters: MemoryLimiterStore
     let questions: MemoryQuestionStore
     let askedQuestions = AskedQuestions()
-    let uploads = MemoryUploadArea()
+    let unfinished = UnfinishedUploads()
+    let uploads: MemoryUploadArea
     let protocols = MemoryProtocolStore()
     let knownProtocols: KnownProtocols
     let audit = MemoryAuditLog()
@@ -71,7 +72,8 @@ struct TestServer {
         groups = MemoryGroupStore(jobs: jobs)
         figures = MemoryFiguresStore(jobs: jobs)
         sessions = MemorySessionStore(jobs: jobs)
-        catalog = MemoryBlobCatalog(jobs: jobs)
+        uploads = MemoryUploadArea(unfinished: unfinished)
+        catalog = MemoryBlobCatalog(jobs: jobs, unfinished: unfinished)
         limiters = MemoryLimiterStore(jobs: jobs)
         questions = MemoryQuestionStore()
         signIns = MemorySignInStore(keys: keys, audit: audit)
@@ -134,6 +136,7 @@ struct TestServer {
             ownBlobs: blobs,
             catalog: catalog,
             uploads: uploads,
+            unfinished: unfinished,
             waiters: jobs.waiters,
             live: live,
             node: Node.ID(),
@@ -246,7 +249,22 @@ struct TestCalls: Sendable {
         host: String = "localhost",
         body: String? = nil
     ) async throws -> TestAnswer {
-        let response = try await response(method, uri, headers: headers, host: host, body: body)
+        try await answer(response(method, uri, headers: headers, host: host, body: body))
+    }
+
+    /// - Parameter length: The number of bytes, when the request has it.
+    func callAsFunction(
+        _ method: HTTPRequest.Method,
+        _ uri: String,
+        headers: HTTPFields = [:],
+        host: String = "localhost",
+        length: Int? = nil,
+        _ body: RequestBody
+    ) async throws -> TestAnswer {
+        try await answer(response(method, uri, headers: headers, host: host, length: length, body))
+    }
+
+    private func answer(_ response: Response) async throws -> TestAnswer {
         let writer = Writer()
         try await response.body.write(writer)
         return TestAnswer(
@@ -261,16 +279,29 @@ struct TestCalls: Sendable {
         host: String = "localhost",
         body: String? = nil
     ) async throws -> Response {
+        try await response(
+            method, uri, headers: headers, host: host, length: body?.utf8.count,
+            RequestBody(buffer: ByteBuffer(string: body ?? "")))
+    }
+
+    private func response(
+        _ method: HTTPRequest.Method,
+        _ uri: String,
+        headers: HTTPFields,
+        host: String,
+        length: Int?,
+        _ body: RequestBody
+    ) async throws -> Response {
         var fields: HTTPFields = [.authorization: authorization]
-        if let body {
+        if let length {
             fields[.contentType] = "application/json"
-            fields[.contentLength] = String(body.utf8.count)
+            fields[.contentLength] = String(length)
         }
         for field in headers { fields[field.name] = field.value }
         if fields[.authorization] == "" { fields[.authorization] = nil }
         let request = Request(
             head: HTTPRequest(method: method, scheme: "http", authority: host, path: uri, headerFields: fields),
-            body: RequestBody(buffer: ByteBuffer(string: body ?? "")))
+            body: body)
         let source = ApplicationRequestContextSource(
             channel: NIOAsyncTestingChannel(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         return try await responder.respond(to: request, context: ConnectionContext(source: source))

@@ -1,5 +1,6 @@
 package import FetchEngine
 package import FetchJobs
+package import FetchRuntime
 import Synchronization
 
 /// The catalog of a test's blobs, in memory: the second form of ``BlobCatalog``.
@@ -12,6 +13,10 @@ package final class MemoryBlobCatalog: BlobCatalog {
         var partials: [Blob.ID: ResumeData] = [:]
         var maximum: Int64?
 
+        func bytes(of tenant: Tenant.ID) -> Int64 {
+            blobs.values.reduce(0) { $0 + ($1.tenant == tenant ? $1.content.bytes : 0) }
+        }
+
         mutating func remove(_ id: Blob.ID) {
             blobs[id] = nil
             partials[id] = nil
@@ -20,10 +25,16 @@ package final class MemoryBlobCatalog: BlobCatalog {
     }
 
     private let jobs: MemoryJobStore
+    private let unfinished: UnfinishedUploads
     private let state = Mutex(State())
 
-    /// - Parameter jobs: Those that need blobs and name them.
-    package init(jobs: MemoryJobStore) { self.jobs = jobs }
+    /// - Parameters:
+    ///   - jobs: Those that need blobs and name them.
+    ///   - unfinished: Uploads that take room too.
+    package init(jobs: MemoryJobStore, unfinished: UnfinishedUploads = UnfinishedUploads()) {
+        self.jobs = jobs
+        self.unfinished = unfinished
+    }
 
     package var count: Int { state.withLock { $0.blobs.count } }
 
@@ -32,24 +43,30 @@ package final class MemoryBlobCatalog: BlobCatalog {
 
     package func room(of tenant: Tenant.ID) async throws(StoreError) -> BlobRoom? {
         state.withLock { state in
-            let bytes = state.blobs.values.reduce(0) { $0 + ($1.tenant == tenant ? $1.content.bytes : 0) }
+            let bytes = state.bytes(of: tenant) + unfinished.bytes(of: tenant)
             return state.maximum.map { BlobRoom(maximum: $0, left: max(0, $0 - bytes)) }
         }
     }
 
     package func add(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
-        state.withLock { state in
+        let added: Creation<Blob>? = state.withLock { state in
             if let idempotency {
                 let key = "\(blob.tenant) \(idempotency.key)"
                 if let known = state.keys[key] {
                     guard known.fingerprint == idempotency.fingerprint else { return .conflict }
                     return state.blobs[known.id].map { .replayed($0) } ?? .conflict
                 }
-                state.keys[key] = (idempotency.fingerprint, blob.id)
+            }
+            let bytes = state.bytes(of: blob.tenant) + unfinished.bytes(of: blob.tenant) + blob.content.bytes
+            guard bytes <= state.maximum ?? .max else { return nil }
+            if let idempotency {
+                state.keys["\(blob.tenant) \(idempotency.key)"] = (idempotency.fingerprint, blob.id)
             }
             state.blobs[blob.id] = blob
             return .created(blob)
         }
+        guard let added else { throw StoreError(.overQuota, "There is no room for the blob.") }
+        return added
     }
 
     package func blob(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> Blob? {

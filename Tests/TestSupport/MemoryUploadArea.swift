@@ -1,4 +1,5 @@
 package import FetchJobs
+package import FetchRuntime
 import Foundation
 import Synchronization
 
@@ -10,7 +11,10 @@ package final class MemoryUploadArea: UploadArea {
 
     package let volume = Volume.new()
 
-    package init() {}
+    private let unfinished: UnfinishedUploads
+
+    /// - Parameter unfinished: Told what the uploads hold.
+    package init(unfinished: UnfinishedUploads = UnfinishedUploads()) { self.unfinished = unfinished }
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
@@ -21,6 +25,7 @@ package final class MemoryUploadArea: UploadArea {
         try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         _ = FileManager.default.createFile(atPath: path(of: upload), contents: Data())
         uploads.withLock { $0[upload.id] = upload }
+        unfinished.begin(upload.id, of: upload.tenant)
     }
 
     package func upload(
@@ -41,7 +46,8 @@ package final class MemoryUploadArea: UploadArea {
         do { try file.truncate(atOffset: UInt64(offset)) } catch {
             throw StoreError(.blob, "an upload cannot be cut", underlying: error)
         }
-        return Writer(file: file)
+        _ = unfinished.resize(upload.id, of: upload.tenant, to: offset)
+        return Writer(file: file, of: upload, offset: offset, unfinished: unfinished)
     }
 
     package func path(of upload: Upload) -> String { directory.appending(path: "\(upload.id)").path }
@@ -61,15 +67,30 @@ package final class MemoryUploadArea: UploadArea {
             for upload in removed { uploads[upload.id] = nil }
             return removed
         }
-        for upload in removed { try? FileManager.default.removeItem(atPath: path(of: upload)) }
+        for upload in removed {
+            try? FileManager.default.removeItem(atPath: path(of: upload))
+            unfinished.end(upload.id, of: upload.tenant)
+        }
     }
 
     private actor Writer: UploadWriter {
         private let file: FileHandle
+        private let upload: Upload
+        private var offset: Int64
+        private let unfinished: UnfinishedUploads
 
-        init(file: FileHandle) { self.file = file }
+        init(file: FileHandle, of upload: Upload, offset: Int64, unfinished: UnfinishedUploads) {
+            self.file = file
+            self.upload = upload
+            self.offset = offset
+            self.unfinished = unfinished
+        }
 
         func write(_ bytes: [UInt8]) async throws(StoreError) {
+            offset += Int64(bytes.count)
+            guard unfinished.resize(upload.id, of: upload.tenant, to: offset) else {
+                throw StoreError(.blobGone, "the upload was removed")
+            }
             do { try file.write(contentsOf: Data(bytes)) } catch {
                 throw StoreError(.blob, "an upload cannot be written", underlying: error)
             }

@@ -97,7 +97,9 @@ extension ProblemCode {
         case .trafficExhausted:
             "The bytes that jobs send and receive are counted for each tenant and day of UTC, and they have reached the operator's limit."
         case .tooManyBytes:
-            "Blobs, downloads and bodies of jobs are stored until they expire, and together they have reached the operator's limit."
+            "Blobs, downloads and bodies of jobs are stored until they expire, and together with what uploads hold that are not complete they have reached the operator's limit."
+        case .tooManyUploads:
+            "Uploads that come in several requests are kept on the disk of the node that began them until they are complete, and the tenant has as many there as it may."
         case .tooManyCalls:
             "Calls that last, such as those that wait or follow events, hold a connection each; the tenant has as many as it may on this node."
         case .overloaded:

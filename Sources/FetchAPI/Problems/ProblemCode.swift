@@ -14,8 +14,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
-    case tooManyFailures, tooManyRequests, tooManyCalls, trafficExhausted, tooManyBytes, overloaded, queueFull
-    case sessionFull
+    case tooManyFailures, tooManyRequests, tooManyCalls, trafficExhausted, tooManyBytes, tooManyUploads, overloaded
+    case queueFull, sessionFull
     case tooManySessions, headersTooLarge
     case internalError, databaseUnavailable, notReady, nodeUnreachable, blobStoreUnavailable, storageFull
     case tooManyConnections
@@ -44,8 +44,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
         case .invalidInput, .idempotencyKeyReused, .answerNotAllowed: .unprocessableContent
-        case .tooManyFailures, .tooManyRequests, .tooManyCalls, .trafficExhausted, .tooManyBytes, .overloaded,
-            .queueFull, .sessionFull, .tooManySessions:
+        case .tooManyFailures, .tooManyRequests, .tooManyCalls, .trafficExhausted, .tooManyBytes, .tooManyUploads,
+            .overloaded, .queueFull, .sessionFull, .tooManySessions:
             .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
@@ -106,6 +106,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .tooManyRequests: "The tenant sends more requests than it may"
         case .trafficExhausted: "The jobs of the tenant have moved as much as they may today"
         case .tooManyBytes: "The tenant has as many bytes stored as it may"
+        case .tooManyUploads: "The tenant has as many uploads that are not complete as it may"
         case .tooManyCalls: "The tenant has as many calls being answered as it may"
         case .overloaded: "There is as much to do as can be done"
         case .tooManyConnections: "The node has no place for the connection"
@@ -214,7 +215,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .trafficExhausted:
             "Jobs that were taken go on; more are taken again when the next day of UTC has begun, which Retry-After tells. GET /v1/usage says what was moved. The operator sets how much it may be (TENANTS_MAXIMUM_BYTES_PER_DAY)."
         case .tooManyBytes:
-            "Delete jobs, blobs and downloaded files that are no longer needed, or let them expire. GET /v1/usage says how many bytes there are. The operator sets how many there may be (TENANTS_MAXIMUM_STORED_BYTES)."
+            "Delete jobs, blobs and downloaded files that are no longer needed, or let them expire, and complete or cancel uploads. GET /v1/usage says how many bytes there are without uploads. The operator sets how many there may be (TENANTS_MAXIMUM_STORED_BYTES)."
+        case .tooManyUploads:
+            "Complete uploads that were begun, or cancel them (DELETE /v1/uploads/{id}); those that nobody completes are removed after a week."
         case .tooManyCalls:
             "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT). Of streams of events, \(OpenStreams.Kind.job.maximum) of jobs and \(OpenStreams.Kind.stored.maximum) of stored events may be open at a node."
         case .overloaded:

@@ -16,15 +16,33 @@ package struct QuotaCounts: Sendable {
         var added = 0
         var startedAt: Instant
         var isGoodUntil: Instant
+        /// Somebody has asked for the room since the count.
+        var isAsked = false
+
+        /// Others may have added to it meanwhile, and it is still needed.
+        var isUsed: Bool { added != 0 || isAsked }
     }
 
     private let quotaOfTenant: @Sendable (Tenant.ID) -> Int?
+    private let heldOfTenant: @Sendable (Tenant.ID) -> Int
     private var counts: [Tenant.ID: Count] = [:]
 
-    /// - Parameter quota: How many a tenant may have now; nil for as many as it likes.
-    package init(quota: @escaping @Sendable (Tenant.ID) -> Int?) { quotaOfTenant = quota }
+    /// - Parameters:
+    ///   - quota: How many a tenant may have now; nil for as many as it likes.
+    ///   - held: How many a tenant has now that are not counted, because they are not stored yet.
+    package init(
+        quota: @escaping @Sendable (Tenant.ID) -> Int?, held: @escaping @Sendable (Tenant.ID) -> Int = { _ in 0 }
+    ) {
+        quotaOfTenant = quota
+        heldOfTenant = held
+    }
 
     func quota(of tenant: Tenant.ID) -> Int? { quotaOfTenant(tenant) }
+
+    /// How many more a quota has room for; less than 0 when there are too many.
+    private func left(of quota: Int, _ tenant: Tenant.ID) -> Int {
+        quota - (counts[tenant]?.waiting ?? 0) - heldOfTenant(tenant)
+    }
 
     /// Lets up to `wanted` in, as far as the quota allows.
     ///
@@ -32,24 +50,26 @@ package struct QuotaCounts: Sendable {
     package mutating func take(_ wanted: Int, of tenant: Tenant.ID, at now: Instant) -> Int? {
         guard let quota = quota(of: tenant) else { return wanted }
         guard let count = counts[tenant] else { return nil }
-        if quota - count.waiting < wanted, now >= count.isGoodUntil { return nil }
+        if left(of: quota, tenant) < wanted, now >= count.isGoodUntil { return nil }
         return takeCounted(wanted, of: tenant)
     }
 
     /// How many more there is room for.
     ///
     /// - Returns: Nil when those of the tenant have to be counted first.
-    package func room(of tenant: Tenant.ID, at now: Instant) -> Int? {
+    package mutating func room(of tenant: Tenant.ID, at now: Instant) -> Int? {
         guard let quota = quota(of: tenant) else { return .max }
         guard let count = counts[tenant] else { return nil }
-        if count.waiting >= quota, now >= count.isGoodUntil { return nil }
-        return max(0, quota - count.waiting)
+        counts[tenant]?.isAsked = true
+        let left = left(of: quota, tenant)
+        if left <= 0, now >= count.isGoodUntil { return nil }
+        return max(0, left)
     }
 
     /// The same after they were counted: those found then are all there are.
     package mutating func takeCounted(_ wanted: Int, of tenant: Tenant.ID) -> Int {
         guard let quota = quota(of: tenant) else { return wanted }
-        let taken = max(0, min(wanted, quota - (counts[tenant]?.waiting ?? 0)))
+        let taken = max(0, min(wanted, left(of: quota, tenant)))
         counts[tenant]?.waiting += taken
         counts[tenant]?.added += taken
         return taken
@@ -79,10 +99,10 @@ package struct QuotaCounts: Sendable {
             isGoodUntil: now + (now - start) * Self.restFactor)
     }
 
-    /// The tenants whose counts others may have added to; forgets those that store nothing here.
+    /// The tenants whose counts others may have added to; forgets those that store nothing and ask nothing here.
     package mutating func due(at now: Instant) -> Set<Tenant.ID> {
         let old = counts.filter { now - $0.value.startedAt >= Self.interval }
-        for (tenant, count) in old where count.added == 0 { counts[tenant] = nil }
-        return Set(old.filter { $0.value.added != 0 }.keys)
+        for (tenant, count) in old where !count.isUsed { counts[tenant] = nil }
+        return Set(old.filter { $0.value.isUsed }.keys)
     }
 }

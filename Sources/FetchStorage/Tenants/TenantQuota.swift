@@ -19,10 +19,14 @@ package final class TenantQuota: Service {
     ///   - limits: The limits as this node knows them.
     ///   - count: Selects how many there are of a tenant, `asked.tenant_id`, by an index that begins with it; more than
     ///     `asked.quota` need not be told.
-    private init(_ limit: TenantLimit, of limits: KnownTenantLimits, client: Client, count: Query) {
+    ///   - held: How many a tenant has that cannot be selected yet.
+    private init(
+        _ limit: TenantLimit, of limits: KnownTenantLimits, client: Client, count: Query,
+        held: @escaping @Sendable (Tenant.ID) -> Int = { _ in 0 }
+    ) {
         self.limit = limit
         self.limits = limits
-        let counts = SharedCounts(found: count) { limits[limit, $0].map { Int(clamping: $0) } }
+        let counts = SharedCounts(found: count, quota: { limits[limit, $0].map { Int(clamping: $0) } }, held: held)
         self.counts = counts
         counting = Batcher(maximumItems: 1000) { tenants in
             try await counts.count(tenants, with: client)
@@ -74,11 +78,13 @@ package final class TenantQuota: Service {
                 """)
     }
 
-    /// That of bytes in blobs and in bodies that are kept with jobs.
-    package static func storedBytes(of limits: KnownTenantLimits, client: Client) -> TenantQuota {
+    /// That of bytes in blobs, in bodies that are kept with jobs, and in uploads that become blobs here.
+    package static func storedBytes(
+        of limits: KnownTenantLimits, client: Client, unfinished: UnfinishedUploads
+    ) -> TenantQuota {
         TenantQuota(
             .maximumStoredBytes, of: limits, client: client,
-            count: Query.storedBytes(of: "asked.tenant_id"))
+            count: Query.storedBytes(of: "asked.tenant_id"), held: { Int(unfinished.bytes(of: $0)) })
     }
 
     /// Keeps the counts up, for tenants that take some here.
@@ -139,9 +145,11 @@ private final class SharedCounts: Sendable {
     private let found: Query
 
     /// - Parameter found: Selects the `count` of one tenant.
-    init(found: Query, quota: @escaping @Sendable (Tenant.ID) -> Int?) {
+    init(
+        found: Query, quota: @escaping @Sendable (Tenant.ID) -> Int?, held: @escaping @Sendable (Tenant.ID) -> Int
+    ) {
         self.found = found
-        state = Mutex(QuotaCounts(quota: quota))
+        state = Mutex(QuotaCounts(quota: quota, held: held))
     }
 
     func count(_ tenants: [Tenant.ID], with client: Client) async throws {

@@ -93,8 +93,9 @@ private struct RunningNode {
         let descriptors = Self.descriptors(settings, metrics, logger)
         let area = try await FileDownloadArea(
             directory: "\(settings.dataDirectory)/downloads", descriptors: descriptors)
+        let unfinished = UnfinishedUploads()
         let uploads = try await FileUploadArea(
-            directory: "\(settings.dataDirectory)/uploads", volume: ownBlobs.volume)
+            directory: "\(settings.dataDirectory)/uploads", volume: ownBlobs.volume, unfinished: unfinished)
         let webhooks = PostgresWebhookStore(
             client: database.client, genericPlan: database.genericPlan, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
@@ -150,7 +151,8 @@ private struct RunningNode {
         let quotas = TenantQuota.waitingJobs(of: tenantLimits, client: database.client)
         let sessionQuotas = TenantQuota.sessions(of: tenantLimits, client: database.client)
         let questionQuotas = TenantQuota.openQuestions(of: tenantLimits, client: database.client)
-        let byteQuotas = TenantQuota.storedBytes(of: tenantLimits, client: database.client)
+        let byteQuotas = TenantQuota.storedBytes(
+            of: tenantLimits, client: database.client, unfinished: unfinished)
         let catalog = PostgresBlobCatalog(client: database.client, quota: byteQuotas)
         let traffic = TrafficMeter(
             store: PostgresTrafficStore(client: database.client, node: id), limits: tenantLimits)
@@ -306,6 +308,7 @@ private struct RunningNode {
                 ownBlobs: ownBlobs,
                 catalog: catalog,
                 uploads: uploads,
+                unfinished: unfinished,
                 waiters: waiters,
                 live: live,
                 node: id,

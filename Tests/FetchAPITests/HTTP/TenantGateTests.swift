@@ -1,6 +1,9 @@
 import FetchJobs
 import FetchRuntime
 import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -118,6 +121,44 @@ import Testing
             #expect(server.catalog.count == 2)
         }
         #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="storedBytes"} 4"#))
+    }
+
+    // Proves: SEC-44.
+    @Test func `what has come of an upload takes room while it goes on, and no more when it was given up`()
+        async throws
+    {
+        let server = try await TestServer()
+        server.catalog.limit(to: 10)
+        let tenant = server.key.tenant
+        try await server.test { call async throws in
+            func upload(
+                _ pieces: [String], then end: @escaping @Sendable () async -> Void = {}
+            ) async throws -> TestAnswer {
+                let bodies = Mutex(pieces[...])
+                // A piece is asked for when the one before it is stored.
+                let stream = AsyncStream<ByteBuffer>(unfolding: {
+                    if let piece = bodies.withLock({ $0.popFirst() }) { return ByteBuffer(string: piece) }
+                    await end()
+                    return nil
+                })
+                return try await call(
+                    .post, "/v1/blobs", headers: [.contentType: "text/plain"], RequestBody(asyncSequence: stream))
+            }
+            let held = Mutex<Int64?>(nil)
+            let other = Mutex<TestAnswer?>(nil)
+            let first = try await upload(["1234", "56"]) {
+                held.withLock { $0 = server.unfinished.bytes(of: tenant) }
+                let answer = try? await call(.post, "/v1/blobs", headers: [.contentType: "text/plain"], body: "12345")
+                other.withLock { $0 = answer }
+            }
+            #expect(first.status == .created)
+            #expect(held.withLock { $0 } == 6)
+            #expect(other.withLock { $0?.problem } == .tooManyBytes)
+            #expect(try await upload(["123", "45"]).problem == .tooManyBytes)
+            #expect(server.unfinished.bytes(of: tenant) == 0)
+            #expect(try await upload(["123", "4"]).status == .created)
+            #expect(server.catalog.count == 2 && server.blobs.count == 2)
+        }
     }
 
     // Proves: SEC-45.

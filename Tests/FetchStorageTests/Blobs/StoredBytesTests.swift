@@ -7,10 +7,13 @@ import Testing
 
 /// How many bytes of blobs a tenant may have.
 @Suite struct StoredBytesTests {
-    private func catalog(_ fixture: StoreFixture, _ maximum: Int64 = 100) -> PostgresBlobCatalog {
+    private func catalog(
+        _ fixture: StoreFixture, _ maximum: Int64 = 100, _ unfinished: UnfinishedUploads = UnfinishedUploads()
+    ) -> PostgresBlobCatalog {
         let limits = KnownTenantLimits(standard: [.maximumStoredBytes: maximum])
+        let client = fixture.database.client
         return PostgresBlobCatalog(
-            client: fixture.database.client, quota: .storedBytes(of: limits, client: fixture.database.client))
+            client: client, quota: .storedBytes(of: limits, client: client, unfinished: unfinished))
     }
 
     private func blob(_ bytes: Int64, of tenant: Tenant.ID = .first) -> Blob {
@@ -55,6 +58,28 @@ import Testing
             #expect(entries.count == 1)
             try await until { try await catalog.room(of: .first)?.left == 60 }
             #expect(try await hasRoom { () throws(StoreError) in _ = try await catalog.add(blob(60), nil) })
+        }
+    }
+
+    // Proves: SEC-44.
+    @Test func `what uploads hold that are not complete takes room`() async throws {
+        try await StoreFixture.with { fixture async throws in
+            let unfinished = UnfinishedUploads()
+            let catalog = catalog(fixture, 100, unfinished)
+            let upload = Upload.ID(in: .new())
+            unfinished.begin(upload, of: .first, at: 20)
+            unfinished.add(30, of: .first)
+            #expect(try await catalog.room(of: .first) == BlobRoom(maximum: 100, left: 50))
+            #expect(try await catalog.room(of: .second)?.left == 100)
+            #expect(try await !hasRoom { () throws(StoreError) in _ = try await catalog.add(blob(51), nil) })
+            #expect(try await hasRoom { () throws(StoreError) in _ = try await catalog.add(blob(40), nil) })
+            #expect(unfinished.resize(upload, of: .first, to: 35))
+            // More than there is room for is none, not less.
+            #expect(try await catalog.room(of: .first)?.left == 0)
+            unfinished.add(-30, of: .first)
+            #expect(try await catalog.room(of: .first)?.left == 25)
+            unfinished.end(upload, of: .first)
+            #expect(try await catalog.room(of: .first)?.left == 60)
         }
     }
 

@@ -688,7 +688,7 @@ export interface TenantUsage {
   openQuestions: UsageCount;
   /**
    * Bytes of what the tenant has uploaded, of the files of its downloads, and of the bodies that are kept with its
-   * jobs.
+   * jobs. Uploads that are not complete take room too, and are not among these.
    */
   storedBytes: UsageCount;
   /** Heads and bodies of requests and responses that jobs have moved since the day of UTC began. */
@@ -2934,7 +2934,7 @@ export interface Version {
 }
 
 /** The stable name of a problem. */
-export type ProblemCode = "malformedRequest" | "malformedJSON" | "invalidParameter" | "invalidIdempotencyKey" | "unauthorized" | "scopeRequired" | "roleRequired" | "keyBound" | "keyExhausted" | "forbidden" | "notFound" | "methodNotAllowed" | "requestTimeout" | "jobFinal" | "jobNotFinal" | "jobNotRetriable" | "jobNotWaiting" | "blobInUse" | "bodyNotWanted" | "uploadOffsetMismatch" | "alreadyAnswered" | "answerNotAllowed" | "questionClosed" | "sessionInvalidated" | "sessionNotInvalidated" | "sessionIdentifierInUse" | "sessionHasNoSnapshot" | "sessionEventsNotFinished" | "sessionEventsAcknowledged" | "deliveryNotReplayable" | "scheduleNotRunnable" | "groupClosed" | "groupNotFinished" | "keyNotRotatable" | "idempotencyKeyInUse" | "misdirectedRequest" | "preconditionFailed" | "contentTooLarge" | "uriTooLong" | "unsupportedMediaType" | "rangeNotSatisfiable" | "expectationFailed" | "invalidInput" | "idempotencyKeyReused" | "digestMismatch" | "tooManyFailures" | "tooManyRequests" | "tooManyCalls" | "trafficExhausted" | "tooManyBytes" | "overloaded" | "queueFull" | "sessionFull" | "tooManySessions" | "headersTooLarge" | "internalError" | "databaseUnavailable" | "notReady" | "nodeUnreachable" | "blobStoreUnavailable" | "storageFull" | "tooManyConnections";
+export type ProblemCode = "malformedRequest" | "malformedJSON" | "invalidParameter" | "invalidIdempotencyKey" | "unauthorized" | "scopeRequired" | "roleRequired" | "keyBound" | "keyExhausted" | "forbidden" | "notFound" | "methodNotAllowed" | "requestTimeout" | "jobFinal" | "jobNotFinal" | "jobNotRetriable" | "jobNotWaiting" | "blobInUse" | "bodyNotWanted" | "uploadOffsetMismatch" | "alreadyAnswered" | "answerNotAllowed" | "questionClosed" | "sessionInvalidated" | "sessionNotInvalidated" | "sessionIdentifierInUse" | "sessionHasNoSnapshot" | "sessionEventsNotFinished" | "sessionEventsAcknowledged" | "deliveryNotReplayable" | "scheduleNotRunnable" | "groupClosed" | "groupNotFinished" | "keyNotRotatable" | "idempotencyKeyInUse" | "misdirectedRequest" | "preconditionFailed" | "contentTooLarge" | "uriTooLong" | "unsupportedMediaType" | "rangeNotSatisfiable" | "expectationFailed" | "invalidInput" | "idempotencyKeyReused" | "digestMismatch" | "tooManyFailures" | "tooManyRequests" | "tooManyCalls" | "trafficExhausted" | "tooManyBytes" | "tooManyUploads" | "overloaded" | "queueFull" | "sessionFull" | "tooManySessions" | "headersTooLarge" | "internalError" | "databaseUnavailable" | "notReady" | "nodeUnreachable" | "blobStoreUnavailable" | "storageFull" | "tooManyConnections";
 
 /** What went wrong (RFC 9457). */
 export interface Problem {

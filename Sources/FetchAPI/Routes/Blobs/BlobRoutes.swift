@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -9,6 +10,8 @@ struct BlobRoutes: Sendable {
     let maximumBytes: Int64
     let blobs: any BlobStore
     let catalog: any BlobCatalog
+    /// What comes in and is no blob yet.
+    let unfinished: UnfinishedUploads
 
     /// - Parameter uploads: Takes over where a client says that it may send the blob in several requests.
     func routes(beginning uploads: UploadRoutes) -> [Route] {
@@ -33,10 +36,9 @@ struct BlobRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let terms = try BlobTerms(of: call)
         let key = try IdempotencyKey(of: call.headers)
-        let content = try await receive(call, room: try await catalog.room(of: tenant))
+        let content = try await receive(call, of: tenant)
         let blob = Blob(tenant: tenant, content: content, contentType: terms.contentType, expiresAt: terms.expiresAt)
-        // When this fails it may not be known whether the row is there: bytes without one are found later.
-        let creation = try await catalog.add(blob, key?.idempotency(for: blob))
+        let creation = try await add(blob, key?.idempotency(for: blob))
         switch creation {
         case .created: break
         case .replayed, .conflict: try await blobs.delete(blob.id)
@@ -44,11 +46,29 @@ struct BlobRoutes: Sendable {
         return try creation.response(Self.response)
     }
 
+    /// Adds a blob to the catalog; one for which there is no room leaves no bytes.
+    func add(_ blob: Blob, _ idempotency: Idempotency?) async throws -> Creation<Blob> {
+        do throws(StoreError) {
+            return try await catalog.add(blob, idempotency)
+        } catch {
+            // After other errors it may not be known whether the row is there: bytes without one are found later.
+            if error.code == .overQuota { try await blobs.delete(blob.id) }
+            throw error
+        }
+    }
+
+    /// Throws when a tenant has no room for so many bytes more.
+    func requireRoom(for bytes: Int64, of tenant: Tenant.ID) async throws {
+        try await catalog.room(of: tenant)?.require(bytes)
+    }
+
     /// Takes the request's body to the store, and checks the digests that it claims to have.
-    private func receive(_ call: Call, room: BlobRoom?) async throws -> MeasuredBlob {
+    private func receive(_ call: Call, of tenant: Tenant.ID) async throws -> MeasuredBlob {
         try call.requireLength(upTo: Int(maximumBytes))
-        try room?.require(call.integer(.contentLength) ?? 1)
+        try await requireRoom(for: call.integer(.contentLength) ?? 1, of: tenant)
         var draft = try await BlobDraft(in: blobs)
+        // Until it is over, however it ends, what has come takes room.
+        defer { unfinished.add(-draft.count, of: tenant) }
         do {
             var claims = DigestClaims(of: call.headers)
             for try await chunk in call.request.body {
@@ -56,8 +76,10 @@ struct BlobRoutes: Sendable {
                 guard draft.count + Int64(bytes.count) <= maximumBytes else {
                     throw Call.tooLarge(Int(maximumBytes))
                 }
-                try room?.require(draft.count + Int64(bytes.count))
+                // Asked for each piece, since others of the tenant come in too.
+                try await requireRoom(for: Int64(bytes.count), of: tenant)
                 claims.update(bytes)
+                unfinished.add(Int64(bytes.count), of: tenant)
                 try await draft.append(bytes)
             }
             try claims.check()

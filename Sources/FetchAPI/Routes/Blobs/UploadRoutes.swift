@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -11,6 +12,8 @@ import Synchronization
 struct UploadRoutes: Sendable {
     /// Uploads that are not complete after so long are removed.
     static let maximumAge: Int64 = 7 * 86_400
+    /// How many a tenant may have on a node that are not complete.
+    static let maximumCount = 1000
 
     let blobs: BlobRoutes
     let area: any UploadArea
@@ -38,6 +41,12 @@ struct UploadRoutes: Sendable {
         let terms = try BlobTerms(of: call)
         let length = try call.integer(.uploadLength) ?? (isComplete ? call.integer(.contentLength) : nil)
         if let length, length > blobs.maximumBytes { throw Call.tooLarge(Int(blobs.maximumBytes)) }
+        try await blobs.requireRoom(for: length ?? call.integer(.contentLength) ?? 0, of: tenant)
+        guard blobs.unfinished.count(of: tenant) < Self.maximumCount else {
+            throw Problem(
+                .tooManyUploads, "A tenant may have \(Self.maximumCount) uploads on a node that are not complete."
+            ).limited(by: "uploads", quota: Self.maximumCount, retryingAfter: 60)
+        }
         let upload = Upload(
             id: Upload.ID(in: area.volume), tenant: tenant, contentType: terms.contentType, expiresAt: terms.expiresAt,
             length: length)
@@ -45,13 +54,18 @@ struct UploadRoutes: Sendable {
             try await area.create(upload)
             // Should the connection break before the answer, the client knows where to go on (§4.1). A client that does
             // not know the draft may take an interim response for the final one.
-            if call.headers.contains(.uploadDraftInteropVersion) {
+            let isTold = call.headers.contains(.uploadDraftInteropVersion)
+            if isTold {
                 let early = HTTPResponse(
                     status: .init(code: 104, reasonPhrase: "Upload Resumption Supported"),
                     headerFields: [.location: Self.path(of: upload.id), .uploadDraftInteropVersion: "6"])
                 try? await call.channel.writeAndFlush(HTTPResponsePart.head(early))
             }
-            return try await receive(call, upload, at: 0, isComplete: isComplete, isNew: true)
+            do { return try await receive(call, upload, at: 0, isComplete: isComplete, isNew: true) } catch {
+                // Nobody can go on with what nobody knows of. A leftover is removed later.
+                if !isTold { try? await area.remove(upload.id, of: tenant) }
+                throw error
+            }
         }
     }
 
@@ -82,6 +96,8 @@ struct UploadRoutes: Sendable {
                 problem.headers[.uploadOffset] = String(offset)
                 throw problem
             }
+            let rest = try upload.length.map { $0 - offset } ?? call.integer(.contentLength)
+            try await blobs.requireRoom(for: rest ?? 0, of: tenant)
             return try await receive(call, upload, at: offset, isComplete: isComplete, isNew: false)
         }
     }
@@ -145,8 +161,6 @@ struct UploadRoutes: Sendable {
     /// Appends the body; bytes that came before the connection broke count.
     private func write(_ call: Call, _ upload: Upload, at offset: Int64) async throws -> Int64 {
         let limit = min(blobs.maximumBytes, upload.length ?? .max)
-        let room = try await blobs.catalog.room(of: upload.tenant)
-        try room?.require(upload.length ?? offset + 1)
         var claims = DigestClaims(of: call.headers, [.contentDigest])
         let writer = try await area.open(upload, at: offset)
         var end = offset
@@ -154,7 +168,7 @@ struct UploadRoutes: Sendable {
             for try await chunk in call.request.body {
                 let bytes = Array(chunk.readableBytesView)
                 guard end + Int64(bytes.count) <= limit else { throw Call.tooLarge(Int(limit)) }
-                try room?.require(end + Int64(bytes.count))
+                try await blobs.requireRoom(for: Int64(bytes.count), of: upload.tenant)
                 claims.update(bytes)
                 try await writer.write(bytes)
                 end += Int64(bytes.count)
@@ -174,10 +188,11 @@ struct UploadRoutes: Sendable {
 
     private func finish(_ upload: Upload, offset: Int64) async throws -> Response {
         let content = try await blobs.blobs.adopt(fileAt: area.path(of: upload))
+        // The blob takes its place, and its room.
+        try await area.remove(upload.id, of: upload.tenant)
         let blob = Blob(
             tenant: upload.tenant, content: content, contentType: upload.contentType, expiresAt: upload.expiresAt)
-        var response = try await blobs.catalog.add(blob, nil).response(BlobRoutes.response)
-        try await area.remove(upload.id, of: upload.tenant)
+        var response = try await blobs.add(blob, nil).response(BlobRoutes.response)
         response.headers[.uploadComplete] = "?1"
         response.headers[.uploadOffset] = String(offset)
         return response

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 import Synchronization
 import TestSupport
@@ -99,6 +100,71 @@ import Testing
             let end = try await append(call, path, "!", at: 11, isComplete: true)
             #expect(try await call(.get, try #require(end.headers[.location])).text == "hello world!")
         }
+    }
+
+    // Proves: SEC-44.
+    @Test func `what uploads hold takes room of their tenant, and whoever is refused leaves nothing`() async throws {
+        let server = try await TestServer()
+        server.catalog.limit(to: 10)
+        let tenant = server.key.tenant
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello ")
+            let more: HTTPFields = [.uploadComplete: "?0"]
+            #expect(try await call(.post, "/v1/blobs", headers: more, body: "12345").problem == .tooManyBytes)
+            #expect(try await call(.post, "/v1/blobs", body: "12345").problem == .tooManyBytes)
+            #expect(server.unfinished.count(of: tenant) == 1 && server.unfinished.bytes(of: tenant) == 6)
+            let other = try await begin(call, "12")
+            #expect(try await append(call, path, "abc", at: 6).problem == .tooManyBytes)
+            #expect(try await append(call, path, "ab", at: 6).status == .noContent)
+            #expect(try await call(.delete, other).status == .noContent)
+            // What it holds itself does not stand in its way.
+            #expect(try await append(call, path, "cd", at: 8, isComplete: true).status == .created)
+            #expect(server.unfinished.count(of: tenant) == 0 && server.unfinished.bytes(of: tenant) == 0)
+        }
+    }
+
+    @Test func `an upload without room when it is complete leaves no bytes`() async throws {
+        let server = try await TestServer()
+        server.catalog.limit(to: 10)
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello")
+            server.catalog.limit(to: 4)
+            #expect(try await append(call, path, "", at: 5, isComplete: true).problem == .tooManyBytes)
+            #expect(server.blobs.count == 0 && server.catalog.count == 0)
+            #expect(server.unfinished.bytes(of: server.key.tenant) == 0)
+        }
+    }
+
+    @Test func `an upload that ends before its client knows where it is leaves nothing`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let claim: HTTPFields = [
+                .uploadComplete: "?0", .contentDigest: SHA256Digest(of: Array("hello".utf8)).field,
+            ]
+            #expect(try await call(.post, "/v1/blobs", headers: claim, body: "hellO").problem == .digestMismatch)
+            #expect(server.unfinished.count(of: server.key.tenant) == 0)
+        }
+    }
+
+    // Proves: SEC-44.
+    @Test func `a tenant has so many uploads that are not complete, and others are not concerned`() async throws {
+        let server = try await TestServer()
+        let (_, token) = try await server.keys.create(name: "other", tenant: "other")
+        let ids = (0..<1000).map { _ in Upload.ID(in: server.uploads.volume) }
+        for id in ids { server.unfinished.begin(id, of: server.key.tenant) }
+        try await server.test { call async throws in
+            let headers: HTTPFields = [.uploadComplete: "?0"]
+            let refused = try await call(.post, "/v1/blobs", headers: headers, body: "hello")
+            #expect(refused.status == .tooManyRequests && refused.problem == .tooManyUploads)
+            #expect(refused.headers[.rateLimitPolicy] == #""uploads";q=1000"#)
+            #expect(refused.headers[.retryAfter] == "60")
+            // Whole blobs are not among them.
+            #expect(try await call(.post, "/v1/blobs", body: "hello").status == .created)
+            _ = try await begin(call.with("Bearer \(token.revealed)"), "hello")
+            server.unfinished.end(ids[0], of: server.key.tenant)
+            _ = try await begin(call, "hello")
+        }
+        #expect(server.metrics.text.contains(#"fetchd_limit_refusals_total{limit="uploads"} 1"#))
     }
 
     @Test func `a part that is not what its digest says never came`() async throws {

@@ -104,7 +104,7 @@ SessionName: TypeAlias = "str"
 
 CredentialID: TypeAlias = "str"
 
-ProblemCode: TypeAlias = "Literal['malformedRequest', 'malformedJSON', 'invalidParameter', 'invalidIdempotencyKey', 'unauthorized', 'scopeRequired', 'roleRequired', 'keyBound', 'keyExhausted', 'forbidden', 'notFound', 'methodNotAllowed', 'requestTimeout', 'jobFinal', 'jobNotFinal', 'jobNotRetriable', 'jobNotWaiting', 'blobInUse', 'bodyNotWanted', 'uploadOffsetMismatch', 'alreadyAnswered', 'answerNotAllowed', 'questionClosed', 'sessionInvalidated', 'sessionNotInvalidated', 'sessionIdentifierInUse', 'sessionHasNoSnapshot', 'sessionEventsNotFinished', 'sessionEventsAcknowledged', 'deliveryNotReplayable', 'scheduleNotRunnable', 'groupClosed', 'groupNotFinished', 'keyNotRotatable', 'idempotencyKeyInUse', 'misdirectedRequest', 'preconditionFailed', 'contentTooLarge', 'uriTooLong', 'unsupportedMediaType', 'rangeNotSatisfiable', 'expectationFailed', 'invalidInput', 'idempotencyKeyReused', 'digestMismatch', 'tooManyFailures', 'tooManyRequests', 'tooManyCalls', 'trafficExhausted', 'tooManyBytes', 'overloaded', 'queueFull', 'sessionFull', 'tooManySessions', 'headersTooLarge', 'internalError', 'databaseUnavailable', 'notReady', 'nodeUnreachable', 'blobStoreUnavailable', 'storageFull', 'tooManyConnections']"
+ProblemCode: TypeAlias = "Literal['malformedRequest', 'malformedJSON', 'invalidParameter', 'invalidIdempotencyKey', 'unauthorized', 'scopeRequired', 'roleRequired', 'keyBound', 'keyExhausted', 'forbidden', 'notFound', 'methodNotAllowed', 'requestTimeout', 'jobFinal', 'jobNotFinal', 'jobNotRetriable', 'jobNotWaiting', 'blobInUse', 'bodyNotWanted', 'uploadOffsetMismatch', 'alreadyAnswered', 'answerNotAllowed', 'questionClosed', 'sessionInvalidated', 'sessionNotInvalidated', 'sessionIdentifierInUse', 'sessionHasNoSnapshot', 'sessionEventsNotFinished', 'sessionEventsAcknowledged', 'deliveryNotReplayable', 'scheduleNotRunnable', 'groupClosed', 'groupNotFinished', 'keyNotRotatable', 'idempotencyKeyInUse', 'misdirectedRequest', 'preconditionFailed', 'contentTooLarge', 'uriTooLong', 'unsupportedMediaType', 'rangeNotSatisfiable', 'expectationFailed', 'invalidInput', 'idempotencyKeyReused', 'digestMismatch', 'tooManyFailures', 'tooManyRequests', 'tooManyCalls', 'trafficExhausted', 'tooManyBytes', 'tooManyUploads', 'overloaded', 'queueFull', 'sessionFull', 'tooManySessions', 'headersTooLarge', 'internalError', 'databaseUnavailable', 'notReady', 'nodeUnreachable', 'blobStoreUnavailable', 'storageFull', 'tooManyConnections']"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -579,7 +579,7 @@ class TenantUsage(Model):
     """Questions that wait for an answer."""
     stored_bytes: UsageCount
     """Bytes of what the tenant has uploaded, of the files of its downloads, and of the bodies that are kept with its
-    jobs."""
+    jobs. Uploads that are not complete take room too, and are not among these."""
     bytes_of_day: TenantUsageBytesOfDay
     """Heads and bodies of requests and responses that jobs have moved since the day of UTC began."""
     bytes_per_second: UsageMaximum
