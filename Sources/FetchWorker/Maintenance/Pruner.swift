@@ -20,11 +20,15 @@ package struct Pruner: Service {
     private let catalog: any BlobCatalog
     private let area: any DownloadArea
     private let uploads: any UploadArea
+    private let removesExpired: Bool
     private let failures: UpkeepMetrics
     private let logger: Logger
     private let clock: NodeClock
 
-    /// - Parameter retention: How long rows are kept.
+    /// - Parameters:
+    ///   - retention: How long rows are kept.
+    ///   - removesExpired: Whether it removes what has expired, which one node does for all. What is left over on the
+    ///     disk of a node nobody else removes.
     package init(
         expiredRows: any ExpiredRowStore,
         retention: Retention,
@@ -32,6 +36,7 @@ package struct Pruner: Service {
         catalog: any BlobCatalog,
         area: any DownloadArea,
         uploads: any UploadArea,
+        removesExpired: Bool = true,
         metrics: MetricsRegistry,
         logger: Logger,
         clock: NodeClock = .continuous
@@ -42,6 +47,7 @@ package struct Pruner: Service {
         self.catalog = catalog
         self.area = area
         self.uploads = uploads
+        self.removesExpired = removesExpired
         failures = UpkeepMetrics(metrics)
         self.logger = logger
         self.clock = clock
@@ -61,8 +67,10 @@ package struct Pruner: Service {
     /// - Parameter isInventory: The whole store is looked through.
     private func tidy(all isInventory: Bool) async {
         let begun = clock.date.advanced(by: .zero - Self.lifeOfUploads)
-        await removeExpiredRows()
-        await prune("blobs") { () async throws(StoreError) in try await removeExpired() }
+        if removesExpired {
+            await removeExpiredRows()
+            await prune("blobs") { () async throws(StoreError) in try await removeExpired() }
+        }
         await prune("downloads") { () async throws(StoreError) in try await removeAbandonedDownloads() }
         await prune("uploads") { () async throws(StoreError) in try await uploads.remove(begunBefore: begun) }
         guard isInventory else { return }

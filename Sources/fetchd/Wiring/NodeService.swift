@@ -347,14 +347,15 @@ private struct RunningNode {
         // The first to start is the last to stop.
         let pruner = Pruner(
             expiredRows: PostgresExpiredRowStore(client: database.client), retention: settings.retention, blobs: blobs,
-            catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
+            catalog: catalog, area: area, uploads: uploads, removesExpired: roles.contains(.scheduler),
+            metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let always: [any Service] = [
             watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
-            TrafficWriter(meter: traffic, logger: logger), dispatcher, ephemeral,
+            TrafficWriter(meter: traffic, logger: logger), dispatcher, ephemeral, pruner,
         ]
         let ofRoles: [any Service] =
-            (roles.contains(.scheduler) ? [completionNotifier, scheduler, pruner] : [])
+            (roles.contains(.scheduler) ? [completionNotifier, scheduler] : [])
             + (roles.contains(.courier) ? [courier] : [])
         let last: [any Service] = [
             notifications, quotas, sessionQuotas, questionQuotas, byteQuotas,

@@ -46,13 +46,16 @@ import Testing
     private let blobs = MemoryBlobStore()
     private let metrics = MetricsRegistry()
 
-    private func with(_ rows: Rows, _ body: () async throws -> Void) async throws {
+    private func with(
+        _ rows: Rows, uploads: MemoryUploadArea = MemoryUploadArea(), removesExpired: Bool = true,
+        _ body: () async throws -> Void
+    ) async throws {
         let directory = try TemporaryDirectory()
         let pruner = Pruner(
             expiredRows: rows, retention: Retention(), blobs: blobs,
             catalog: MemoryBlobCatalog(jobs: MemoryJobStore()),
-            area: try await FileDownloadArea(directory: directory.path), uploads: MemoryUploadArea(),
-            metrics: metrics, logger: .silent, clock: clock.clock)
+            area: try await FileDownloadArea(directory: directory.path), uploads: uploads,
+            removesExpired: removesExpired, metrics: metrics, logger: .silent, clock: clock.clock)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await pruner.run() }
             await clock.untilAsleep(for: Pruner.interval)
@@ -76,6 +79,18 @@ import Testing
             clock.advance(by: .seconds(1))
             await clock.untilAsleep(for: Pruner.interval)
             #expect(rows.steps(.counts) == [1000, 0, 0])
+        }
+    }
+
+    @Test func `a node that leaves rows to others removes the uploads on its own disk`() async throws {
+        let (rows, uploads) = (Rows([.cookies: 10]), MemoryUploadArea())
+        let upload = Upload(
+            id: Upload.ID(in: uploads.volume), tenant: .first, contentType: nil, expiresAt: nil, length: nil)
+        try await uploads.create(upload)
+        clock.advance(by: Pruner.lifeOfUploads + .seconds(3600))
+        try await with(rows, uploads: uploads, removesExpired: false) { () async throws in
+            #expect(rows.steps(.cookies) == [])
+            #expect(try await uploads.upload(upload.id, of: .first) == nil)
         }
     }
 
