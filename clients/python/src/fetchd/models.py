@@ -1078,8 +1078,9 @@ class LoadConfigurationResponse(Model):
     multipart_replace: Literal['last', 'all'] | None = None
     """What is kept of a body whose parts replace one another (`multipart/x-mixed-replace`). `last`: the last part,
     which is the response. `all`: the parts one after the other; `response.parts` says where each begins, at most
-    1000. Each part has a `job.response` event of its own either way. After 10 000 parts of fewer than 128 bytes
-    on average the job fails with `dataLengthExceedsMaximum`."""
+    1000, with at most 256 KiB of fields, each counted as 32 bytes more than it has. Each part has a
+    `job.response` event of its own either way. With more of these, and after 10 000 parts of fewer than 128 bytes
+    on average, the job fails with `dataLengthExceedsMaximum`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1484,8 +1485,8 @@ class WebhookTarget(Model):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobWebhook(Model):
     """Where the job's events are sent, and which: either `endpoint` or `url`. A `url` stands for your enabled endpoint
-    with this address; where there is none, one is made, which needs the scope `webhooks`. Answers name the
-    endpoint."""
+    with this address; where there is none, one is made, which needs the scope `webhooks` and that you have fewer
+    than 1000 endpoints. Answers name the endpoint."""
 
     endpoint: WebhookEndpointID | None = None
     url: HTTPURL | None = None

@@ -718,8 +718,8 @@ class WebhookTarget(TypedDict, total=False):
 
 class JobWebhook(TypedDict, total=False):
     """Where the job's events are sent, and which: either `endpoint` or `url`. A `url` stands for your enabled endpoint
-    with this address; where there is none, one is made, which needs the scope `webhooks`. Answers name the
-    endpoint."""
+    with this address; where there is none, one is made, which needs the scope `webhooks` and that you have fewer
+    than 1000 endpoints. Answers name the endpoint."""
 
     endpoint: WebhookEndpointID
     url: HTTPURL
