@@ -127,18 +127,18 @@ import Testing
     @Test func `jobs that have not ended are limited for a tenant, and cancelling gives their room back`()
         async throws
     {
-        let fixture = try await Fixture { $0.maximumJobs = 4 }
+        let fixture = try await Fixture { $0.maximumJobs = 5 }
         let session = try #require(try await fixture.make(of: .first).id)
         let other = try #require(try await fixture.make(of: .second).id)
         try await fixture.run {
             let first = try accepted(try await fixture.submit(in: session, more: Self.later))
             _ = try accepted(try await fixture.submit(in: session, more: Self.later))
-            #expect(try await fixture.submit(in: session) == .noRoom(.jobs(4)))
+            #expect(try await fixture.submit(in: session) == .noRoom(.jobs(5)))
             _ = try accepted(try await fixture.submit(in: other, of: .second, more: Self.later))
             try await fixture.jobs.cancel([first], of: .first, .plainly)
             #expect(try await fixture.end(of: first).state == .cancelled)
             let next = try accepted(try await fixture.submit(in: session, more: Self.later))
-            #expect(try await fixture.submit(in: session) == .noRoom(.jobs(4)))
+            #expect(try await fixture.submit(in: session) == .noRoom(.jobs(5)))
             _ = try await fixture.sessions.invalidate(session, of: .first, .cancel)
             #expect(try await fixture.end(of: next).state == .cancelled)
             try await until {
