@@ -14,8 +14,10 @@ extension Job {
 
     /// Brings the job to its final state.
     ///
-    /// - Parameter number: The number of the attempt that has ended it.
-    package mutating func end(_ outcome: JobOutcome, attempt number: Int) {
+    /// - Parameters:
+    ///   - number: The number of the attempt that has ended it.
+    ///   - summary: The summary of the body, where it was made before; nil to make it here.
+    package mutating func end(_ outcome: JobOutcome, attempt number: Int, body summary: BodySummary? = nil) {
         state = outcome.state
         isCancelling = false
         finishedAt = outcome.finishedAt
@@ -24,7 +26,7 @@ extension Job {
         error = outcome.error
         redirects = outcome.redirects
         challenges = outcome.challenges
-        body = outcome.body.map(BodySummary.init)
+        body = summary ?? outcome.body.map(BodySummary.init)
         file = outcome.file
         attempts.append(Attempt(outcome, number: number))
     }

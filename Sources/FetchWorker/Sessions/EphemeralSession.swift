@@ -117,12 +117,14 @@ struct EphemeralSession {
     }
 
     /// Keeps the outcome of a job.
-    mutating func finish(_ id: Job.ID, _ outcome: JobOutcome) {
+    ///
+    /// - Parameter summary: The summary of its body, where it was made before.
+    mutating func finish(_ id: Job.ID, _ outcome: JobOutcome, _ summary: Job.BodySummary? = nil) {
         guard let entry = jobs[id], !entry.job.state.isFinal else { return }
         running -= 1
         usedAt = .now
         update(id) { entry in
-            entry.job.end(outcome, attempt: entry.job.attempts.count + 1)
+            entry.job.end(outcome, attempt: entry.job.attempts.count + 1, body: summary)
             entry.claimed = nil
             entry.taken = 0
             if case .inline(let body) = outcome.body { entry.body = body }

@@ -91,7 +91,9 @@ package final class EphemeralSessions: Service {
                 taking: { count in self.state.withLock { $0.take(count, for: id) } }, stop: stop
             ).value
             guard let wait = outcome.retryAfter, stop.reason == nil else {
-                change(id) { $0.finish(id, outcome) }
+                // Its digest is not made while all others wait for the lock.
+                let body = outcome.body.map(Job.BodySummary.init)
+                change(id) { $0.finish(id, outcome, body) }
                 runner.spans?.recordEnd(of: job, outcome)
                 break
             }
