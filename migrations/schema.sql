@@ -1114,10 +1114,10 @@ CREATE FUNCTION public.webhook_events() RETURNS text[]
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT ARRAY[
-        'job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload',
-        'job.resumedAtOffset',
-        'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished',
-        'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
+        'job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled',
+        'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted',
+        'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished',
+        'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
     ]
 $$;
 

@@ -105,6 +105,28 @@ import Testing
         }
     }
 
+    // Proves: RED-7.
+    @Test func `a URL that gets another form is told of as it was written, unless that is secret`() async throws {
+        let origin = try await origin()
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { service in
+            let events = #""events": ["job.canonicalized", "job.redirected", "job.finished"]"#
+            let webhook = #", "webhook": {"url": "http://\#(receiver.rule)/hook", \#(events)}"#
+            let written = "HTTP://127.0.0.1:\(origin.port)/b/../a"
+            _ = try await service.fetch(written, more: webhook)
+            let told = try Told(try await receiver.next())
+            #expect(told.type == "job.canonicalized" && member(told.data, "sequence") == "1.2")
+            #expect(member(told.data, "details", "original") == written)
+            #expect(member(told.data, "details", "canonical") == "http://127.0.0.1:\(origin.port)/a")
+            #expect(member(told.data, "details", "reason") == "canonical")
+            #expect(try Told(try await receiver.next()).type == "job.finished")
+            for (url, request) in [(origin.url("/a"), ""), ("\(written)?hush", #", "sensitive": ["query"]"#)] {
+                _ = try await service.fetch(url, request: request, more: webhook)
+                #expect(try Told(try await receiver.next()).type == "job.finished")
+            }
+        }
+    }
+
     @Test func `the progress of a job is told while it runs`() async throws {
         let isOver = Gate()
         defer { isOver.open() }

@@ -1,3 +1,4 @@
+import FetchJobs
 import FetchStorage
 import Foundation
 import Postgres
@@ -18,6 +19,15 @@ import Testing
             try #require(status == 0)
             let kept = root + "/migrations/schema.sql"
             #expect(text == (try String(contentsOfFile: kept, encoding: .utf8)))
+        }
+    }
+
+    // All but the one that comes whatever an endpoint lists.
+    @Test func `the database knows the events that the API knows`() async throws {
+        try await TestDatabase.with(Schema.migrations) { database in
+            let rows = try await database.client.query("SELECT webhook_events()")
+            let names = WebhookEvent.allCases.filter { $0 != .endpointTest }.map(\.rawValue)
+            #expect(try rows.map { try $0.decode([String].self, at: 0) } == [names])
         }
     }
 

@@ -84,7 +84,7 @@ extension Load {
         where credential.accepts(trust) && (trust.isTrusted || !isStrict(about: url)):
             connections.accept(trust, from: url.origin)
         case .cancelAuthenticationChallenge:
-            throw LoadError(.userCancelledAuthentication, "The delegate cancelled the challenge.")
+            throw cancelled(challenge)
         case .performDefaultHandling, .continueWithoutCredential:
             guard case .trusted = trust.verdict else { throw refusal(of: trust, error) }
             connections.settle(trust, from: url.origin)
@@ -121,7 +121,7 @@ extension Load {
             connections.choose(identity, for: url.origin)
             return true
         case .cancelAuthenticationChallenge:
-            throw LoadError(.userCancelledAuthentication, "The delegate cancelled the challenge.")
+            throw cancelled(challenge)
         case .performDefaultHandling, .continueWithoutCredential, .rejectProtectionSpace:
             guard refused == nil else { return false }
             // The server may be content without, or says that it is not.
@@ -154,9 +154,20 @@ extension Load {
             connections.choose(login: credential, for: url.origin)
             return true
         case .cancelAuthenticationChallenge:
-            throw LoadError(.userCancelledAuthentication, "The delegate cancelled the challenge.")
+            throw cancelled(challenge)
         case .performDefaultHandling, .continueWithoutCredential, .rejectProtectionSpace: return false
         }
+    }
+
+    // MARK: Cancelling
+
+    /// The error of a load whose challenge was cancelled, which it notes.
+    private func cancelled(_ challenge: Challenge) -> LoadError {
+        let answered = AnsweredChallenge(
+            protectionSpace: challenge.protectionSpace, previousFailureCount: challenge.previousFailureCount,
+            answer: .cancelAuthenticationChallenge)
+        record.withLock { $0.steps.append(.challenged(answered)) }
+        return LoadError(.userCancelledAuthentication, "The delegate cancelled the challenge.")
     }
 }
 

@@ -16,7 +16,9 @@ extension Load {
             while true {
                 let isAtHand = atHand != nil
                 if !isAtHand {
-                    if let secured = secured(request) { request = try await canonical(secured, on: loop) }
+                    if let secured = secured(request) {
+                        request = try await canonical(secured, of: request, on: loop)
+                    }
                     request = keepingCredentials(of: request)
                 }
                 let exchange =
@@ -103,7 +105,7 @@ extension Load {
         }
         var request = first
         if mustWait { request = try await beginLater(with: request, on: loop) }
-        if request.isChangedByParsing { request = try await canonical(request, on: loop) }
+        if request.isChangedByParsing { request = try await canonical(request, of: request, on: loop) }
         return (request, nil)
     }
 

@@ -67,9 +67,22 @@ extension Load {
         }
     }
 
-    /// Asks the delegates about the standard form of a URL: a redirect without a response (RED-7).
-    func canonical(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
-        try await decision(on: request, nil, to: currentRequest, on: loop) ?? request
+    /// Asks the delegates about a request whose URL is in another form now, and notes that it is: a redirect without a
+    /// response (RED-7).
+    ///
+    /// - Parameter former: The same with the URL as it was; the request itself when parsing alone has changed that.
+    func canonical(
+        _ request: Request, of former: Request, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> Request {
+        let next = try await decision(on: request, nil, to: currentRequest, on: loop) ?? request
+        let step: LoadStep =
+            if let written = request.writtenURL {
+                .canonicalized(from: written, to: request.url)
+            } else {
+                .redirected(Redirect(securing: former, to: request.url))
+            }
+        record.withLock { $0.steps.append(step) }
+        return next
     }
 
     // MARK: A hop

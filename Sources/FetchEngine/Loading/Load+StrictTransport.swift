@@ -5,7 +5,7 @@ import Synchronization
 extension Load {
     /// The request with https, where its host wants that and the request does not have it; else nil.
     ///
-    /// Delegates are asked about it as about a redirect.
+    /// Delegates are asked about it as about a redirect: ``canonical(_:of:on:)``.
     @inline(never)
     func secured(_ request: Request) -> Request? {
         guard let store = configuration.strictTransport else { return nil }
@@ -13,8 +13,6 @@ extension Load {
         guard url != request.url else { return nil }
         var secured = request
         secured.url = url
-        let redirect = Redirect(securing: request, to: url)
-        record.withLock { $0.steps.append(.redirected(redirect)) }
         return secured
     }
 

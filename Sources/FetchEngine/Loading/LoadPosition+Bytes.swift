@@ -229,8 +229,8 @@ private struct PositionWriter {
             append(challenge.protectionSpace)
             append(Int64(challenge.previousFailureCount))
             append(challenge.answer.rawValue)
-        // No load goes on by it.
-        case .informed: isComplete = false
+        // No load goes on by them.
+        case .canonicalized, .informed: isComplete = false
         }
     }
 }

@@ -2,6 +2,8 @@ public import HTTPTypes
 
 /// Something that a load met on its way to its final response.
 public enum LoadStep: Sendable {
+    /// The URL of the first request was put into its standard form, which is another text than that which was written.
+    case canonicalized(from: String, to: URLRecord)
     /// A redirect was followed.
     case redirected(Redirect)
     /// A server or a proxy sent a challenge.
@@ -41,8 +43,15 @@ public struct AnsweredChallenge: Sendable {
 }
 
 extension LoadStep {
-    /// Whether the load went on by it.
-    var isDecision: Bool { if case .informed = self { false } else { true } }
+    /// Whether the load went on to another request by it.
+    var isDecision: Bool {
+        switch self {
+        case .redirected, .challenged: true
+        case .canonicalized, .informed: false
+        }
+    }
+
+    fileprivate var isInformation: Bool { if case .informed = self { true } else { false } }
 }
 
 extension [LoadStep] {
@@ -50,7 +59,7 @@ extension [LoadStep] {
     private static let maximumInformed = 16
 
     mutating func note(_ response: InformationalResponse) {
-        guard count(where: { !$0.isDecision }) < Self.maximumInformed else { return }
+        guard count(where: \.isInformation) < Self.maximumInformed else { return }
         append(.informed(response))
     }
 

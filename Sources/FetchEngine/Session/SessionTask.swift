@@ -125,7 +125,7 @@ public class SessionTask: @unchecked Sendable {
         steps.compactMap { if case .challenged(let challenge) = $0 { challenge } else { nil } }
     }
 
-    /// The redirects and challenges that the task has met so far, in their order.
+    /// What the task has met so far, in its order.
     public var steps: [LoadStep] { load.record.withLock { $0.steps } }
 
     /// How soon the task gets a connection and its share of a shared one, from 0.0 to 1.0.

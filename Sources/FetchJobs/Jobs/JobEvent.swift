@@ -5,8 +5,10 @@ package struct JobEvent: Sendable {
     package enum Name: String, Sendable {
         case started = "job.started"
         case resumedAtOffset = "job.resumedAtOffset"
+        case canonicalized = "job.canonicalized"
         case redirected = "job.redirected"
         case challenged = "job.challenged"
+        case challengeCancelled = "job.challengeCancelled"
         case informational = "job.informational"
         case response = "job.response"
         case becameDownload = "job.becameDownload"
@@ -53,14 +55,25 @@ package struct JobEvent: Sendable {
 extension LoadStep {
     package var eventName: JobEvent.Name {
         switch self {
-        case .redirected: .redirected
-        case .challenged: .challenged
+        case .canonicalized: .canonicalized
+        case .redirected(let redirect): redirect.cause == .response ? .redirected : .canonicalized
+        case .challenged(let challenge):
+            challenge.answer == .cancelAuthenticationChallenge ? .challengeCancelled : .challenged
         case .informed: .informational
         }
     }
 
     package func write(_ writer: inout JSONWriter, _ urls: URLForm) {
         switch self {
+        // Of a job's URL only a text without secrets is kept.
+        case .canonicalized(let written, let url):
+            writer.member("original", written)
+            writer.member("canonical", urls.text(of: url))
+            writer.member("reason", Question.Canonicalization.Reason.canonical.rawValue)
+        case .redirected(let redirect) where redirect.cause == .strictTransport:
+            writer.member("original", urls.text(of: redirect.url))
+            writer.member("canonical", urls.text(of: redirect.target))
+            writer.member("reason", Question.Canonicalization.Reason.strictTransport.rawValue)
         case .redirected(let redirect): redirect.write(&writer, urls)
         case .challenged(let challenge): challenge.write(&writer)
         case .informed(let response): response.writeWithoutSecrets(&writer, urls)

@@ -2,10 +2,14 @@
 package enum WebhookEvent: String, Sendable, CaseIterable {
     /// An attempt of the job has begun.
     case jobStarted = "job.started"
+    /// The URL was put into another form before anything was sent to it (RED-7).
+    case jobCanonicalized = "job.canonicalized"
     /// A redirect was followed, or not.
     case jobRedirected = "job.redirected"
-    /// A challenge was answered.
+    /// A challenge was answered, and the load went on.
     case jobChallenged = "job.challenged"
+    /// A challenge was cancelled, which has ended the load (AUT-17).
+    case jobChallengeCancelled = "job.challengeCancelled"
     /// An informational response came before the response (BEY-11).
     case jobInformational = "job.informational"
     /// The response is there; one for each part of a body whose parts replace one another.

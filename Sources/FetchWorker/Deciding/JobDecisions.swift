@@ -293,7 +293,7 @@ final class JobDecisions: LoadAdviser {
         return switch context.lastStep {
         case .redirected: .redirect
         case .challenged: .challenge
-        case .informed, nil: job.attempt > 1 ? .retry : .first
+        case .canonicalized, .informed, nil: job.attempt > 1 ? .retry : .first
         }
     }
 

@@ -92,6 +92,11 @@ struct TaskRun {
             var question: Question = try event.decode()
             if !isFresh, !answered.contains(question.id) { question = try await service.questions.get(question.id) }
             try await answer(question)
+        case "job.canonicalized":
+            guard let canonical = event.data["canonical"]?.string, let url = try? URLRecord(canonical) else { return }
+            var request = task.currentRequest
+            request.url = url
+            task.redirected(to: request)
         case "job.redirected":
             guard let location = event.data["location"]?.string, let url = try? URLRecord(location) else { return }
             var request = task.currentRequest

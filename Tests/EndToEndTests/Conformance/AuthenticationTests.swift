@@ -61,6 +61,14 @@ struct AuthenticationTests {
         #expect(errorName(of: failed) == "userCancelledAuthentication" && transfers(failed) == 2)
         #expect(member(failed, "challenges", "1", "answer") == "cancelAuthenticationChallenge")
         #expect(member(failed, "challenges", "1", "previousFailureCount") == 1)
+        let list = try await rig.followed(
+            #""request": "\#(url)", "session": "\#(try await rig.makeSession())", "#
+                + #""configuration": {\#(own("wrong", cancel))}"#)
+        try #require(
+            list.map(\.name) == ["job.started", "job.challenged", "job.challengeCancelled", "job.finished"])
+        #expect(member(list[1].data, "answer") == "useCredential")
+        #expect(member(list[2].data, "answer") == "cancelAuthenticationChallenge")
+        #expect(member(list[2].data, "protectionSpace", "authenticationMethod") == "httpBasic")
         let thrice = try await rig.fetch(url, configuration: own("wrong", #", "maximumFailures": 3"#))
         #expect(transfers(thrice) == 2, "the same is not tried again")
     }

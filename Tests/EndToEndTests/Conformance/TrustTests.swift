@@ -106,7 +106,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
     }
 
     // Nginx answers plain HTTP there with 400.
-    // Proves: BEY-19.
+    // Proves: BEY-19, RED-7.
     @Test func `a host is reached by https alone where a job says so, and the job tells it`() async throws {
         let rig = try SharedService.current
         let server = try rig.server("good")
@@ -119,6 +119,11 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         let told = try #require(member(job, "redirects", "0", as: [String: Any].self), "\(job)")
         #expect(member(told, "cause") == "strictTransport" && member(told, "status") == 307)
         #expect(member(told, "url") == plain && member(told, "location") == url(server))
+        let events = try await rig.followed(
+            #""request": "\#(plain)", "configuration": {\#(trusting(of: server) + list)}"#)
+        try #require(events.map(\.name) == ["job.started", "job.canonicalized", "job.response", "job.finished"])
+        #expect(member(events[1].data, "original") == plain && member(events[1].data, "canonical") == url(server))
+        #expect(member(events[1].data, "reason") == "strictTransport")
     }
 
     // Proves: AUT-29.

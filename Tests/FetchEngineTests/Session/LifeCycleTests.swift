@@ -60,6 +60,19 @@ import Testing
         #expect(events.prefix(3) == ["created", "redirect canonical /", "response 200"])
     }
 
+    // Proves: RED-7.
+    @Test func `a URL that was written otherwise is among the steps of its task`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let task = Session().dataTask(with: try Request("http://127.0.0.1:\(origin.port)"))
+        _ = try await task.response()
+        guard case .canonicalized(let written, let url)? = task.steps.first else {
+            Issue.record("\(task.steps)")
+            return
+        }
+        #expect(written == "http://127.0.0.1:\(origin.port)" && url.description == "\(written)/")
+        #expect(task.steps.count == 1 && task.redirects.isEmpty)
+    }
+
     // Proves: RED-1, RED-2, RED-3, FN-33.
     @Test func `a delegate may send another request in place of the proposed one`() async throws {
         let origin = try WireOrigin { connection in

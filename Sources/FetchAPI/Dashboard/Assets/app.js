@@ -160,7 +160,10 @@ function amount(bytes) {
 
 function follow(place) {
     let source = null;
-    const changed = ["job.started", "job.redirected", "job.challenged", "job.response", "job.question", "job.finished"];
+    const changed = [
+        "job.started", "job.canonicalized", "job.redirected", "job.challenged", "job.challengeCancelled",
+        "job.response", "job.question", "job.finished",
+    ];
     const stop = () => { source?.close(); source = null; };
     const start = () => {
         if (source || document.hidden) return;

@@ -203,7 +203,9 @@ import Testing
         await expect(.userAuthenticationRequired) { try await Session(delegate: stubborn).data(for: request) }
         #expect(stubborn.challenges.count == 1)
         let cancelling = ChallengeAnswerer { _ in .cancelAuthenticationChallenge }
-        await expect(.userCancelledAuthentication) { try await Session(delegate: cancelling).data(for: request) }
+        let task = Session(delegate: cancelling).dataTask(with: request)
+        await expect(.userCancelledAuthentication) { try await task.response() }
+        #expect(task.challenges.map(\.answer) == [.cancelAuthenticationChallenge])
     }
 
     // Proves: SEC-21.

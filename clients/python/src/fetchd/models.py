@@ -30,7 +30,7 @@ Timestamp: TypeAlias = "datetime"
 
 JobState: TypeAlias = "Literal['scheduled', 'queued', 'running', 'awaitingDecision', 'suspended', 'succeeded', 'failed', 'cancelled']"
 
-WebhookEvent: TypeAlias = "Literal['job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']"
+WebhookEvent: TypeAlias = "Literal['job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']"
 
 QuestionID: TypeAlias = "str"
 
@@ -1604,7 +1604,8 @@ class Redirect(Model):
     method: str
     """The method of the request made there."""
     cause: Literal['strictTransport'] | None = None
-    """`strictTransport`: no response, but `tls.strictTransport`, which has the host reached by https alone."""
+    """`strictTransport`: no response, but `tls.strictTransport`, which has the host reached by https alone; the
+    event is `job.canonicalized`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
