@@ -6,9 +6,13 @@ import Synchronization
 package final class LiveJob: Sendable {
     /// Events beyond it push out the oldest.
     static let maximumEvents = 256
+    /// So do the bytes of their data beyond this: a server may send a response after the other, with long fields.
+    static let maximumEventBytes = 262_144
 
     fileprivate struct State {
         var events: [JobEvent] = []
+        /// Of the data of the events.
+        var eventBytes = 0
         var count = 0
         /// The numbers of events that are still to come, which are told before those behind them.
         var reserved: Set<Int> = []
@@ -255,8 +259,7 @@ extension LiveJob.State {
 
     fileprivate mutating func insert(_ event: JobEvent) {
         let index = events.lastIndex { $0.position < event.position }.map { $0 + 1 } ?? events.startIndex
-        events.insert(event, at: index)
-        if events.count > LiveJob.maximumEvents { events.removeFirst() }
+        add(event, at: index)
         cancel(event.position)
     }
 
@@ -269,9 +272,17 @@ extension LiveJob.State {
         count += 1
         hasResponse = hasResponse || name == .response
         let position = JobEvent.Position(attempt: attempt, number: count)
-        if events.count >= LiveJob.maximumEvents { events.removeFirst() }
-        events.append(JobEvent(position: position, name: name, data: data))
+        add(JobEvent(position: position, name: name, data: data), at: events.endIndex)
         hasNews = true
+    }
+
+    private mutating func add(_ event: JobEvent, at index: Int) {
+        events.insert(event, at: index)
+        eventBytes += event.data.bytes.count
+        // The newest stays, however long it is.
+        while events.count > 1, events.count > LiveJob.maximumEvents || eventBytes > LiveJob.maximumEventBytes {
+            eventBytes -= events.removeFirst().data.bytes.count
+        }
     }
 }
 
