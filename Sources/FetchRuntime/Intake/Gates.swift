@@ -3,8 +3,8 @@ import Synchronization
 
 /// The limiters whose gates this node is to look at, and when.
 ///
-/// Those of which something is known come first; a look at all goes on between them, a part at a time. So nobody waits
-/// because another tenant has many.
+/// Those of which something is known, and the parts of a look at all, take turns. So nobody waits because another tenant
+/// has many, or because jobs of another end all the time.
 package final class Gates: Sendable {
     package enum Due: Equatable {
         case limiters([Limiter.Address])
@@ -29,6 +29,8 @@ package final class Gates: Sendable {
     private struct State {
         var times: [Limiter.Address: ContinuousClock.Instant] = [:]
         var look: Look?
+        /// Limiters were the last that were due.
+        var isTurnOfLook = false
     }
 
     /// How many limiters are looked at together.
@@ -45,7 +47,9 @@ package final class Gates: Sendable {
     package func note(_ limiters: [Limiter.Address]?) {
         state.withLock { state in
             guard let limiters else { return state.look = state.look.map { $0.askedAgain } ?? Look() }
-            for limiter in limiters { state.times[limiter] = clock.now }
+            let now = clock.now
+            // One that is due already keeps its place before those that came after it.
+            for limiter in limiters { state.times[limiter] = min(state.times[limiter] ?? now, now) }
         }
     }
 
@@ -72,13 +76,18 @@ package final class Gates: Sendable {
     /// What is due; nil when nothing is.
     package func take() -> Due? {
         state.withLock { state in
-            let now = clock.now
-            let due = share(of: state.times.filter { $0.value <= now })
-            for limiter in due { state.times[limiter] = nil }
-            if !due.isEmpty { return .limiters(due) }
-            guard let look = state.look, !look.isTaken else { return nil }
+            let looks = state.look.map { !$0.isTaken } ?? false
+            if !(looks && state.isTurnOfLook) {
+                let now = clock.now
+                let due = share(of: state.times.filter { $0.value <= now })
+                for limiter in due { state.times[limiter] = nil }
+                state.isTurnOfLook = !due.isEmpty
+                if !due.isEmpty { return .limiters(due) }
+            }
+            guard looks else { return nil }
+            state.isTurnOfLook = false
             state.look?.isTaken = true
-            return .look(after: look.after)
+            return .look(after: state.look?.after)
         }
     }
 
