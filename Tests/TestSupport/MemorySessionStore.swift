@@ -42,6 +42,13 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         }
     }
 
+    package func replay(_ new: NewSession) async throws(StoreError) -> TenantSession? {
+        guard let idempotency = new.idempotency else { return nil }
+        return jobs.state.withLock { state in
+            state.sessions.values.first { $0.session.tenant == new.tenant && $0.idempotency == idempotency }?.session
+        }
+    }
+
     package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
         jobs.state.withLock { $0.session(id, of: tenant)?.session }
     }

@@ -2,6 +2,9 @@
 package protocol SessionStore: Sendable {
     func create(_ session: NewSession) async throws(StoreError) -> SessionCreation
 
+    /// The session that was made by the same request before; nil when there is none, or the request has no key.
+    func replay(_ session: NewSession) async throws(StoreError) -> TenantSession?
+
     /// The session of this id, or nil when the tenant has no such session.
     func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession?
 

@@ -23,7 +23,9 @@ package struct PostgresSessionStore: SessionStore {
     package func create(_ session: NewSession) async throws(StoreError) -> SessionCreation {
         guard let quota, let maximum = quota.quota(of: session.tenant) else { return try await store(session) }
         let hasRoom = try await StoreError.wrap { try await quota.take(1, of: session.tenant) > 0 }
-        guard hasRoom else { return try await replay(session) ?? .tooMany(maximum: maximum) }
+        guard hasRoom else {
+            return try await replay(session).map { .made(.replayed($0)) } ?? .tooMany(maximum: maximum)
+        }
         var isCounted = false
         defer { if !isCounted { quota.giveBack(1, of: session.tenant) } }
         let creation = try await store(session)
@@ -31,12 +33,11 @@ package struct PostgresSessionStore: SessionStore {
         return creation
     }
 
-    /// The session that was made by the same request before, if any.
-    private func replay(_ session: NewSession) async throws(StoreError) -> SessionCreation? {
+    package func replay(_ session: NewSession) async throws(StoreError) -> TenantSession? {
         try await StoreError.wrap {
             try await CreationKey(session.idempotency)
                 .createdBefore(of: session.tenant, in: Self.table, TenantSession.columns, client: client)
-                .map { .made(.replayed(try TenantSession(row: $0, tenant: session.tenant))) }
+                .map { try TenantSession(row: $0, tenant: session.tenant) }
         }
     }
 

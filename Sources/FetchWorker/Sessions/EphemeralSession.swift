@@ -71,6 +71,16 @@ struct EphemeralSession {
         session.state == .active && running == 0 && usedAt.advanced(by: time) <= .now
     }
 
+    /// Has it take no more jobs; beyond that, asking again changes nothing.
+    ///
+    /// - Returns: The jobs that are to stop.
+    mutating func invalidate(_ mode: Invalidation) -> [Entry] {
+        guard session.state == .active || session.state == .finishing && mode == .cancel else { return [] }
+        session.state = mode.state
+        session.invalidatedAt = session.invalidatedAt ?? .now
+        return mode == .cancel ? jobs.values.filter { !$0.job.state.isFinal } : []
+    }
+
     /// It takes no job and has none, and its end is not settled yet.
     var isOver: Bool { running == 0 && (session.state == .finishing || session.state == .cancelling) }
 

@@ -16,7 +16,10 @@ package struct EphemeralSessionStore: SessionStore {
 
     package func create(_ session: NewSession) async throws(StoreError) -> SessionCreation {
         guard session.spec.kind == .ephemeral else { return try await stored.create(session) }
-        if let room = try await takePlace(for: session) { return .full(room) }
+        if ephemeral.takePlace(for: session) != nil {
+            if let row = try await stored.replay(session) { return .made(.replayed(try here(row))) }
+            if let room = try await makePlace(for: session) { return .full(room) }
+        }
         var isPlaceTaken = false
         defer { if !isPlaceTaken { ephemeral.giveBackPlace(for: session) } }
         switch try await stored.create(session) {
@@ -34,11 +37,16 @@ package struct EphemeralSessionStore: SessionStore {
         }
     }
 
+    package func replay(_ session: NewSession) async throws(StoreError) -> TenantSession? {
+        try await stored.replay(session).map { row throws(StoreError) in try here(row) }
+    }
+
     /// Takes a place for a session, for which idle ones give way; else what there is too little of.
-    private func takePlace(for session: NewSession) async throws(StoreError) -> EphemeralRoom? {
-        guard ephemeral.takePlace(for: session) != nil else { return nil }
-        try await ephemeral.removeIdle(before: session.tenant, from: stored)
-        return ephemeral.takePlace(for: session)
+    private func makePlace(for session: NewSession) async throws(StoreError) -> EphemeralRoom? {
+        while let room = ephemeral.takePlace(for: session) {
+            guard try await ephemeral.removeIdle(before: session.tenant, from: stored) else { return room }
+        }
+        return nil
     }
 
     package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
@@ -116,10 +124,12 @@ package struct EphemeralJobStore: JobStore {
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
         guard jobs.contains(where: { $0.spec.session != nil }) else { return try await stored.enqueue(jobs) }
         var mine = jobs.map { ephemeral.enqueue($0) }
-        let refused = mine.indices.filter { if case .noRoom(.bytes) = mine[$0] { true } else { false } }
-        if let first = refused.first {
-            try await ephemeral.removeIdle(before: jobs[first].tenant, from: sessions)
-            for index in refused { mine[index] = ephemeral.enqueue(jobs[index]) }
+        for index in mine.indices {
+            while case .noRoom(.bytes) = mine[index],
+                try await ephemeral.removeIdle(before: jobs[index].tenant, from: sessions)
+            {
+                mine[index] = ephemeral.enqueue(jobs[index])
+            }
         }
         let others = zip(jobs, mine).filter { $0.1 == nil }.map(\.0)
         var rest = (others.isEmpty ? [] : try await stored.enqueue(others)).makeIterator()

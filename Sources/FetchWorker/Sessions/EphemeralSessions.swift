@@ -161,24 +161,23 @@ package final class EphemeralSessions: Service {
         }
     }
 
-    /// Ends and removes the idle ones that give way to a tenant, for which there is no room.
+    /// Ends and removes an idle one that gives way to a tenant, for which there is no room.
     ///
-    /// - Parameter stored: Where it is stored which node has them.
-    func removeIdle(before tenant: Tenant.ID, from stored: any SessionStore) async throws(StoreError) {
-        let idle = state.withLock { $0.idle(for: idleTime, before: tenant) }
+    /// - Parameter stored: Where it is stored which node has it.
+    /// - Returns: false when there is none.
+    func removeIdle(before tenant: Tenant.ID, from stored: any SessionStore) async throws(StoreError) -> Bool {
+        guard let address = state.withLock({ $0.endIdle(for: idleTime, before: tenant) }) else { return false }
+        endWhenOver(address)
         // No tenant is told in its audit log who another one is.
         try await AuditActor.$current.withValue(.service) { () async -> Result<Void, StoreError> in
             do throws(StoreError) {
-                for address in idle {
-                    invalidate(address, .finish)
-                    _ = try await stored.invalidate(address.session, of: address.tenant, .finish)
-                    _ = remove(address)
-                }
+                _ = try await stored.invalidate(address.session, of: address.tenant, .finish)
                 return .success(())
             } catch {
                 return .failure(error)
             }
         }.get()
+        return remove(address)
     }
 
     /// The session as it stands, when it is one of this node's.
@@ -192,16 +191,7 @@ package final class EphemeralSessions: Service {
     }
 
     func invalidate(_ address: SessionAddress, _ mode: Invalidation) {
-        let stopping = state.withLock { state in
-            state.change(address) { session -> [EphemeralSession.Entry] in
-                guard
-                    session.session.state == .active || session.session.state == .finishing && mode == .cancel
-                else { return [] }
-                session.session.state = mode.state
-                session.session.invalidatedAt = session.session.invalidatedAt ?? .now
-                return mode == .cancel ? session.jobs.values.filter { !$0.job.state.isFinal } : []
-            }
-        }
+        let stopping = state.withLock { state in state.change(address) { $0.invalidate(mode) } }
         for entry in stopping ?? [] { entry.stop.stop(.cancelled(.plainly)) }
         endWhenOver(address)
     }

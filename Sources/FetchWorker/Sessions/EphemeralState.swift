@@ -76,9 +76,12 @@ struct EphemeralState {
         session.forgetQuestions()
     }
 
-    /// The sessions that have been idle for so long and give way to a tenant.
-    func idle(for time: Duration, before tenant: Tenant.ID) -> [SessionAddress] {
-        sessions.compactMap { $0.value.isIdle(for: time) && givesWay($0.key, to: tenant) ? $0.key : nil }
+    /// Ends the session that has been idle for longest, and for so long, of those that give way to a tenant.
+    mutating func endIdle(for time: Duration, before tenant: Tenant.ID) -> SessionAddress? {
+        let idle = sessions.filter { $0.value.isIdle(for: time) && givesWay($0.key, to: tenant) }
+        guard let address = idle.min(by: { $0.value.usedAt < $1.value.usedAt })?.key else { return nil }
+        change(address) { _ = $0.invalidate(.finish) }
+        return address
     }
 
     /// Those of the tenant do, and those of tenants that have more memory.
