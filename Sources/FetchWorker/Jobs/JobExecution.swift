@@ -71,7 +71,7 @@ struct JobExecution {
             return nil
         case .drained where outcome.value.state != .succeeded:
             // What was not begun is another node's, and what is being cancelled has ended.
-            if try await !queue.release([job]).isEmpty || mayRepeat { return nil }
+            if try await release() || mayRepeat { return nil }
             return outcome.value.state == .cancelled ? SharedOutcome(.interrupted(outcome.value)) : outcome
         case .drained, .cancelled, .expired, nil: return outcome
         }
@@ -98,8 +98,18 @@ struct JobExecution {
     /// The job is another node's, or is to be.
     @inline(never)
     private nonisolated(nonsending) func notBegun() async throws(StoreError) -> SharedOutcome? {
-        if case .drained = stop.reason { try await queue.release([job]) }
+        if case .drained = stop.reason { _ = try await release() }
         return nil
+    }
+
+    /// Gives the job back; false when it was begun.
+    private nonisolated(nonsending) func release() async throws(StoreError) -> Bool {
+        guard try await !queue.release([job]).isEmpty else { return false }
+        // It may have ended by that, or have been resumed meanwhile.
+        dispatcher.leave(dispatcher.queue.limiters(of: job))
+        dispatcher.intake.wake(for: [job.tenant])
+        tellOthers()
+        return true
     }
 
     /// The same after an answer; without it, the attempt is given up.
@@ -224,6 +234,11 @@ struct JobExecution {
     private func tellEnd(_ outcome: JobOutcome) {
         dispatcher.runner.spans?.recordEnd(of: job, outcome)
         callWorkers(for: outcome)
+        tellOthers()
+    }
+
+    /// Wakes who sends the events of the job's end, and who looks at its session and its group.
+    private func tellOthers() {
         if job.mayHaveEvents { dispatcher.courier?.notify() }
         if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
     }
