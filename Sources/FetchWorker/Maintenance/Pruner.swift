@@ -27,8 +27,9 @@ package struct Pruner: Service {
 
     /// - Parameters:
     ///   - retention: How long rows are kept.
-    ///   - removesExpired: Whether it removes what has expired, which one node does for all. What is left over on the
-    ///     disk of a node nobody else removes.
+    ///   - blobs: Of a node that removes nothing expired those on its own disk alone: nobody else removes what is left
+    ///     over there.
+    ///   - removesExpired: Whether it removes what has expired, which nodes with the scheduler's role do for all.
     package init(
         expiredRows: any ExpiredRowStore,
         retention: Retention,

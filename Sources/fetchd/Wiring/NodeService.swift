@@ -345,10 +345,11 @@ private struct RunningNode {
             }
         )
         // The first to start is the last to stop.
+        let isScheduler = roles.contains(.scheduler)
         let pruner = Pruner(
-            expiredRows: PostgresExpiredRowStore(client: database.client), retention: settings.retention, blobs: blobs,
-            catalog: catalog, area: area, uploads: uploads, removesExpired: roles.contains(.scheduler),
-            metrics: metrics, logger: logger)
+            expiredRows: PostgresExpiredRowStore(client: database.client), retention: settings.retention,
+            blobs: isScheduler ? blobs : ownBlobs, catalog: catalog, area: area, uploads: uploads,
+            removesExpired: isScheduler, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let always: [any Service] = [
             watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
