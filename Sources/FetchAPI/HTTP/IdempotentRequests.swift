@@ -19,8 +19,8 @@ struct IdempotentRequests: Sendable {
     ]
     /// Operations that take no key: they change nothing, or show a secret once.
     static let takingNone: Set = [
-        "/v1/explain", "/v1/jobs/{id}/events/token", "/v1/webhooks/endpoints/{id}/test", "/v1/keys",
-        "/v1/keys/{id}/rotate",
+        "/v1/explain", "/v1/cookies/parse", "/v1/jobs/{id}/events/token", "/v1/webhooks/endpoints/{id}/test",
+        "/v1/keys", "/v1/keys/{id}/rotate",
     ]
 
     let store: any IdempotencyStore

@@ -56,7 +56,7 @@ import Testing
             }
             #expect(try await call(.post, "/v1/cookies", headers: Self.key, body: cookie("1")).status == .ok)
             for (path, body) in [
-                ("/v1/cookies", cookie("2")), ("/v1/cookies?a=b", cookie("1")), ("/v1/cookies/parse", cookie("1")),
+                ("/v1/cookies", cookie("2")), ("/v1/cookies?a=b", cookie("1")), ("/v1/credentials", cookie("1")),
             ] {
                 let other = try await call(.post, path, headers: Self.key, body: body)
                 #expect(other.problem == .idempotencyKeyReused, "\(path)")
