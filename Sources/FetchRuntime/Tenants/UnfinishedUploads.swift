@@ -54,8 +54,9 @@ package final class UnfinishedUploads: Sendable {
 
     private func change<Value>(_ tenant: Tenant.ID, _ body: (inout OfTenant) -> Value) -> Value {
         tenants.withLock { tenants in
-            var uploads = tenants[tenant] ?? OfTenant()
-            defer { tenants[tenant] = uploads.bytes == 0 && uploads.sizes.isEmpty ? nil : uploads }
+            // Taken out meanwhile, so that it is changed in place.
+            var uploads = tenants.removeValue(forKey: tenant) ?? OfTenant()
+            defer { if uploads.bytes != 0 || !uploads.sizes.isEmpty { tenants[tenant] = uploads } }
             return body(&uploads)
         }
     }
