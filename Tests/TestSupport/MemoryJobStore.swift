@@ -25,6 +25,8 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var groups: [JobGroup.ID: MemoryGroupStore.Stored] = [:]
         var sessions: [TenantSession.ID: MemorySessionStore.Stored] = [:]
         var failure: StoreError?
+        /// Tenants whose jobs cannot be read.
+        var unreadable: Set<Tenant.ID> = []
         var largestEnqueue = 0
         var looks = 0
         /// The bodies of jobs that succeed as soon as their body has been asked for.
@@ -57,6 +59,9 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     /// Lets every call fail with this error, or with none.
     package func fail(with error: StoreError?) { state.withLock { $0.failure = error } }
+
+    /// Lets no job of a tenant be read.
+    package func failReads(of tenant: Tenant.ID) { state.withLock { _ = $0.unreadable.insert(tenant) } }
 
     /// How many jobs may be queued at once.
     package func limit(to quota: Int) { state.withLock { $0.quota = quota } }
@@ -161,6 +166,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try check()
+        guard state.withLock({ !$0.unreadable.contains(tenant) }) else { throw StoreError(.unavailable, "unreadable") }
         return state.withLock { state in
             state.looks += 1
             return state.jobs[id].flatMap { $0.tenant == tenant ? $0 : nil }

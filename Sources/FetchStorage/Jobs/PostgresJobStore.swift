@@ -4,6 +4,9 @@ package import Postgres
 
 /// The job store in PostgreSQL.
 package struct PostgresJobStore: JobStore {
+    /// How many whole jobs one statement returns: a spec alone may have a megabyte.
+    package static let maximumJobsAtOnce = 16
+
     let client: Client
     private let genericPlan: Client
     private let enqueuing: Enqueuing
@@ -80,38 +83,36 @@ package struct PostgresJobStore: JobStore {
     package func jobs(_ ids: [Tenant.ID: Set<Job.ID>]) async throws(StoreError) -> [Job] {
         let keys = ids.flatMap { tenant, ids in ids.map { (tenant: tenant, id: $0) } }
         return try await StoreError.wrap {
-            let rows =
-                try await client.isSharded
-                ? rowsByLists(keys)
-                : genericPlan.query(
-                    """
-                    -- jobs.findAll
-                    SELECT found.*, asked.tenant_id, asked.job_id
-                    FROM unnest(\(keys.map(\.tenant)), \(keys.map(\.id))) AS asked (tenant_id, job_id)
-                    -- Each by its key: left to choose, the planner may read all jobs of the tenant for every one of them.
-                    CROSS JOIN LATERAL (
-                        SELECT \(Query.wholeJob())
-                        WHERE j.tenant_id = asked.tenant_id AND j.id = asked.job_id
-                        OFFSET 0
-                    ) AS found
-                    ORDER BY asked.tenant_id, asked.job_id, found.number
-                    """
-                )
-            var (jobs, rest) = ([Job](), rows[...])
-            while let first = rest.first {
-                let (tenant, id) = (try first.decode(Tenant.ID.self, at: 30), try first.decode(Job.ID.self, at: 31))
-                let ofJob = try rest.prefix {
-                    try $0.decode(Job.ID.self, at: 31) == id && $0.decode(Tenant.ID.self, at: 30) == tenant
-                }
-                jobs.append(try Job(rows: ofJob, id: id, tenant: tenant))
-                rest = rest[ofJob.endIndex...]
+            var jobs: [Job] = []
+            for start in stride(from: 0, to: keys.count, by: Self.maximumJobsAtOnce) {
+                let part = keys[start..<min(start + Self.maximumJobsAtOnce, keys.count)]
+                jobs += try Job.all(in: try await client.isSharded ? rowsByLists(part) : rows(part))
             }
             return jobs
         }
     }
 
+    private typealias Keys = ArraySlice<(tenant: Tenant.ID, id: Job.ID)>
+
+    private func rows(_ keys: Keys) async throws -> Rows {
+        try await genericPlan.query(
+            """
+            -- jobs.findAll
+            SELECT found.*, asked.tenant_id, asked.job_id
+            FROM unnest(\(keys.map(\.tenant)), \(keys.map(\.id))) AS asked (tenant_id, job_id)
+            -- Each by its key: left to choose, the planner may read all jobs of the tenant for every one of them.
+            CROSS JOIN LATERAL (
+                SELECT \(Query.wholeJob())
+                WHERE j.tenant_id = asked.tenant_id AND j.id = asked.job_id
+                OFFSET 0
+            ) AS found
+            ORDER BY asked.tenant_id, asked.job_id, found.number
+            """
+        )
+    }
+
     /// The same from several servers: by lists, from which it is known which of them have the rows.
-    private func rowsByLists(_ keys: [(tenant: Tenant.ID, id: Job.ID)]) async throws -> Rows {
+    private func rowsByLists(_ keys: Keys) async throws -> Rows {
         let (tenants, ids) = (Array(Set(keys.map(\.tenant))), keys.map(\.id))
         return try await client.query(
             """
@@ -205,12 +206,18 @@ extension Query {
 
     fileprivate static var jobColumns: Query {
         """
-        j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
-            CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response,
-            r.error, r.redirects, \(bodyBytes("r")), \(bodyDigest("r")), r.file, r.challenges,
+        \(once("j.spec")), j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
+            CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at,
+            \(once("r.response")), \(once("r.error")), \(once("r.redirects")), \(bodyBytes("r")), \(bodyDigest("r")),
+            \(once("r.file")), \(once("r.challenges")),
             a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.transfers, a.decisions,
-            q.question_id, r.attempt, r.error_name, r.status, r.transfers, r.decisions
+            q.question_id, r.attempt, r.error_name, r.status, \(once("r.transfers")), \(once("r.decisions"))
         """
+    }
+
+    /// A column of a job that may be long: null in its rows but the first, which is that of its first attempt.
+    private static func once(_ column: Query) -> Query {
+        "CASE WHEN row_number() OVER (PARTITION BY j.tenant_id, j.id ORDER BY a.number) = 1 THEN \(column) END"
     }
 
     /// - Parameter queue: The table, or its rows that may be of the jobs.
@@ -239,7 +246,22 @@ extension Query {
 }
 
 extension Job {
+    /// - Parameter rows: Those of each job one after the other, behind its columns its tenant and its id.
+    fileprivate static func all(in rows: Rows) throws -> [Job] {
+        var (jobs, rest) = ([Job](), rows[...])
+        while let first = rest.first {
+            let (tenant, id) = (try first.decode(Tenant.ID.self, at: 30), try first.decode(Job.ID.self, at: 31))
+            let ofJob = try rest.prefix {
+                try $0.decode(Job.ID.self, at: 31) == id && $0.decode(Tenant.ID.self, at: 30) == tenant
+            }
+            jobs.append(try Job(rows: ofJob, id: id, tenant: tenant))
+            rest = rest[ofJob.endIndex...]
+        }
+        return jobs
+    }
+
     /// - Parameter rows: One for each attempt that another one followed, or a single one without; not empty.
+    ///   The first one has the columns of the job.
     fileprivate init(rows: Rows.SubSequence, id: ID, tenant: Tenant.ID) throws {
         let row = rows[rows.startIndex]
         let claimedAt = try row.decode(Timestamp?.self, at: 3)

@@ -20,6 +20,8 @@ package final class WebhookCourier: Service, Notifiable {
     }
 
     private static let timeBetweenClaims = Duration.milliseconds(10)
+    /// Of how many tenants jobs are not read before it is taken that those of none are.
+    private static let maximumFailures = 8
 
     private let configuration: Configuration
     private let queue: any DeliveryQueue
@@ -147,17 +149,36 @@ package final class WebhookCourier: Service, Notifiable {
 
     /// Reads what claimed deliveries tell, and sends those whose turn it is.
     private func start(_ claimed: [WebhookDelivery]) async {
-        do throws(StoreError) {
-            let jobs = try await contents.jobs(of: claimed)
-            let ready = claimed.map { delivery in
-                if case .job(let id) = delivery.subject { return ClaimedDelivery(delivery: delivery, job: jobs[id]) }
-                return ClaimedDelivery(delivery: delivery)
+        do throws(StoreError) { try await prepare(claimed) } catch {
+            let ofTenants = Dictionary(grouping: claimed, by: \.tenant).values
+            guard ofTenants.count > 1 else { return postpone(claimed, error) }
+            // What cannot be read of one tenant holds up no other.
+            var failures = 0
+            for claimed in ofTenants {
+                guard failures < Self.maximumFailures else {
+                    postpone(claimed, error)
+                    continue
+                }
+                do throws(StoreError) { try await prepare(claimed) } catch {
+                    failures += 1
+                    postpone(claimed, error)
+                }
             }
-            for next in slots.withLock({ $0.add(ready) }) { starting.yield(next) }
-        } catch {
-            for delivery in claimed { notePostponed(delivery, error) }
-            slots.withLock { $0.leave(claimed) }
         }
+    }
+
+    private func prepare(_ claimed: [WebhookDelivery]) async throws(StoreError) {
+        let jobs = try await contents.jobs(of: claimed)
+        let ready = claimed.map { delivery in
+            if case .job(let id) = delivery.subject { return ClaimedDelivery(delivery: delivery, job: jobs[id]) }
+            return ClaimedDelivery(delivery: delivery)
+        }
+        for next in slots.withLock({ $0.add(ready) }) { starting.yield(next) }
+    }
+
+    private func postpone(_ claimed: [WebhookDelivery], _ error: StoreError) {
+        for delivery in claimed { notePostponed(delivery, error) }
+        slots.withLock { $0.leave(claimed) }
     }
 
     /// Gives deliveries back that are not sent from here.

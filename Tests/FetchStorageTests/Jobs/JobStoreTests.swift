@@ -133,6 +133,41 @@ extension PostgresWorkQueue {
         }
     }
 
+    @Test func `a job is read whole beside many attempts, and among more jobs than are read at once`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, queue) = (fixture.store(), fixture.queue())
+            let jobs = try (0..<2 * PostgresJobStore.maximumJobsAtOnce + 1).map { number in
+                try NewJob.make(more: #", "labels": {"number": "\#(number)"}"#)
+            }
+            _ = try await store.enqueue(jobs)
+            for job in try await queue.claim(limit: 4) {
+                #expect(try await queue.settle(job, .make(body: .inline(Array("hello".utf8)))))
+            }
+            // They have had forty attempts before.
+            try await fixture.database.client.query("UPDATE results SET attempt = 41")
+            try await fixture.database.client.query(
+                """
+                INSERT INTO attempts (tenant_id, job_id, number, started_at, finished_at, state, error_name)
+                SELECT tenant_id, job_id, number, started_at, finished_at, 'failed', 'error' || number
+                FROM results, generate_series(1, 40) AS number
+                ORDER BY number DESC
+                """)
+            let found = try await store.jobs([fixture.tenant: Set(jobs.map(\.id))])
+            #expect(Set(found.map(\.id)) == Set(jobs.map(\.id)) && found.count == jobs.count)
+            for job in found {
+                let made = try #require(jobs.first { $0.id == job.id })
+                #expect(job.spec.text == RawJSON(made.spec.json).text)
+                let alone = try #require(try await store.job(job.id, of: fixture.tenant))
+                #expect(JSONWriter.object(job.write) == JSONWriter.object(alone.write))
+                #expect(job.attempts.isEmpty || job.response != nil && job.body?.bytes == 5)
+                #expect(job.attempts.isEmpty || job.attempts.map(\.number) == Array(1...41))
+                #expect(job.attempts.first?.errorName == (job.attempts.isEmpty ? nil : "error1"))
+                #expect(job.attempts.last?.state == (job.attempts.isEmpty ? nil : .succeeded))
+            }
+            #expect(found.count { $0.attempts.count == 41 } == 4)
+        }
+    }
+
     // Proves: REL-2.
     @Test func `two nodes never claim the same job`() async throws {
         try await StoreFixture.with { fixture in

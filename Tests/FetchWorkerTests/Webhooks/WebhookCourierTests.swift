@@ -59,10 +59,11 @@ import Testing
 
     init() { store = MemoryWebhookStore { [clock] in clock.date } }
 
-    private func courier(_ configuration: WebhookCourier.Configuration = .init(), jitter: Double = 0) -> WebhookCourier
-    {
-        let jobs = MemoryJobStore()
-        return WebhookCourier(
+    private func courier(
+        _ configuration: WebhookCourier.Configuration = .init(), jobs: MemoryJobStore = MemoryJobStore(),
+        jitter: Double = 0
+    ) -> WebhookCourier {
+        WebhookCourier(
             configuration: configuration, queue: store, jobs: jobs, sessions: MemorySessionStore(jobs: jobs),
             groups: MemoryGroupStore(jobs: jobs), session: session, logger: .silent, clock: clock.clock,
             random: { jitter })
@@ -235,6 +236,37 @@ import Testing
         }
         #expect(hanging.load.most == 8 && hanging.load.all == 40)
         #expect(prompt.load.most <= 8)
+    }
+
+    @Test func `jobs of a tenant that cannot be read hold up the messages of no other`() async throws {
+        let receiver = try Receiver(204)
+        let jobs = MemoryJobStore { _ in .succeeded }
+        jobs.failReads(of: .second)
+        var ids: [Tenant.ID: [WebhookDelivery.ID]] = [:]
+        for tenant in [Tenant.ID.first, .second, Tenant.ID(rawValue: 3)] {
+            let url = try URLRecord("http://127.0.0.1:\(receiver.origin.port)/hook")
+            let endpoint = WebhookEndpoint(tenant: tenant, url: url, events: [.jobFinished], createdAt: clock.date)
+            try await store.add(endpoint)
+            for _ in 0..<3 {
+                let job = try NewJob.make(of: tenant)
+                _ = try await jobs.enqueue([job])
+                let delivery = WebhookDelivery(
+                    id: WebhookDelivery.ID(), tenant: tenant, endpoint: endpoint.id, subject: .job(job.id),
+                    event: .jobFinished, createdAt: clock.date, attempts: 0, failures: 0)
+                store.put(StoredDelivery(delivery, state: .pending, nextAttemptAt: clock.date))
+                ids[tenant, default: []].append(delivery.id)
+            }
+        }
+        try await run(courier(jobs: jobs)) {
+            for (tenant, ids) in ids where tenant != .second {
+                for id in ids { try await until { try await store.delivery(id, of: tenant)?.state == .delivered } }
+            }
+        }
+        for id in ids[.second] ?? [] {
+            let left = try #require(try await store.delivery(id, of: .second))
+            #expect(left.state == .pending && left.attempts.isEmpty)
+        }
+        #expect(receiver.load.all == 6)
     }
 
     @Test func `what is claimed ahead is given back when the endpoint takes one no more`() async throws {

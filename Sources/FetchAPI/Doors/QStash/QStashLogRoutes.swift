@@ -8,6 +8,8 @@ struct QStashLogRoutes: Sendable {
     private static let maximumCount: Int64 = 1000
     private static let maximumIDs = 100
     private static let pageSize = 100
+    /// How many jobs are read whole and held at once.
+    private static let jobsAtOnce = 10
     /// How many pages of jobs one answer looks at; where it ends, the cursor goes on.
     private static let maximumPages = 10
 
@@ -61,19 +63,27 @@ struct QStashLogRoutes: Sendable {
     private func take(
         _ ids: [Job.ID], into page: inout Page, _ tenant: Tenant.ID, upTo count: Int? = nil
     ) async throws -> Bool {
-        guard !ids.isEmpty else { return true }
-        for job in try await jobs.jobs([tenant: Set(ids)]).sorted(by: { $0.id > $1.id }) {
-            guard let spec = job.storedSpec, page.question.filter.matches(job), QStashMessage.isMessage(spec) else {
-                continue
+        // A page that is full after a few jobs reads no others.
+        for start in stride(from: 0, to: ids.count, by: Self.jobsAtOnce) {
+            let part = ids[start..<min(start + Self.jobsAtOnce, ids.count)]
+            for job in try await jobs.jobs([tenant: Set(part)]).sorted(by: { $0.id > $1.id }) {
+                guard take(job, into: &page, upTo: count) else { return false }
             }
-            let entries = QStashLogEntry.all(of: job, spec)
-            for (index, entry) in entries.enumerated().prefix(count ?? .max).reversed() where page.wants(entry) {
-                guard page.entries.count < page.question.count else {
-                    page.cursor = Cursor(job: job.id, count: index + 1)
-                    return false
-                }
-                page.entries.append((entry, spec))
+        }
+        return true
+    }
+
+    private func take(_ job: Job, into page: inout Page, upTo count: Int?) -> Bool {
+        guard let spec = job.storedSpec, page.question.filter.matches(job), QStashMessage.isMessage(spec) else {
+            return true
+        }
+        let entries = QStashLogEntry.all(of: job, spec)
+        for (index, entry) in entries.enumerated().prefix(count ?? .max).reversed() where page.wants(entry) {
+            guard page.entries.count < page.question.count else {
+                page.cursor = Cursor(job: job.id, count: index + 1)
+                return false
             }
+            page.entries.append((entry, spec))
         }
         return true
     }
