@@ -100,15 +100,26 @@ extension MemoryScheduleStore: ScheduleQueue {
         let all = stored.withLock { $0.map(\.schedule) }.filter { $0.nextRunAt != nil }
         let due = all.filter { $0.nextRunAt.map { $0 <= now } ?? false }
             .sorted { ($0.nextRunAt ?? now) < ($1.nextRunAt ?? now) }
-        var items: [DueSchedules.Item] = []
-        for schedule in due.prefix(limit) {
-            var last: Job?
-            if let id = schedule.lastJob { last = try await jobs.job(id, of: schedule.tenant) }
-            items.append(.init(schedule, isBusy: last.map { !$0.state.isFinal } ?? false))
+        var turns: [Tenant.ID: Int] = [:]
+        let numbered = due.enumerated().map { place, schedule in
+            turns[schedule.tenant, default: 0] += 1
+            return (turn: turns[schedule.tenant, default: 0], place: place, schedule: schedule)
         }
+        let items = numbered.sorted { ($0.turn, $0.place) < ($1.turn, $1.place) }.prefix(limit)
+            .map { DueSchedules.Item(tenant: $0.schedule.tenant, id: $0.schedule.id) }
         let next = all.compactMap(\.nextRunAt).filter { $0 > now }.min()
         return DueSchedules(
             items: items, now: now, wait: next.map { .microseconds($0.microseconds - now.microseconds) })
+    }
+
+    package func schedule(
+        _ item: DueSchedules.Item, dueBy now: Timestamp
+    ) async throws(StoreError) -> DueSchedule? {
+        guard let schedule = try await schedule(item.id, of: item.tenant), let time = schedule.nextRunAt, time <= now
+        else { return nil }
+        var last: Job?
+        if let id = schedule.lastJob { last = try await jobs.job(id, of: schedule.tenant) }
+        return DueSchedule(schedule, isBusy: last.map { !$0.state.isFinal } ?? false)
     }
 
     package func fire(

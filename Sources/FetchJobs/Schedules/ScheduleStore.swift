@@ -27,7 +27,13 @@ package protocol ScheduleStore: Sendable {
 /// The queue of the scheduler.
 package protocol ScheduleQueue: Sendable {
     /// Schedules whose time has come, and how long it is until that of the next one.
+    ///
+    /// Tenants take turns, so that those of one, however many, hold up no other's.
     func due(limit: Int) async throws(StoreError) -> DueSchedules
+
+    /// A due schedule as it is now; nil when its time has not come by `now`, since another node was first, or when it
+    /// cannot be read and rests from now on.
+    func schedule(_ item: DueSchedules.Item, dueBy now: Timestamp) async throws(StoreError) -> DueSchedule?
 
     /// Stores the jobs of a schedule's times and moves it on to its next time, both or neither.
     ///
@@ -44,14 +50,14 @@ package protocol ScheduleQueue: Sendable {
 
 /// The due schedules at one time.
 package struct DueSchedules: Sendable {
-    package struct Item: Sendable {
-        package let schedule: Schedule
-        /// The job that was made last is not final.
-        package let isBusy: Bool
+    /// A schedule whose spec is read when its jobs are made: all specs at once would take a lot of memory.
+    package struct Item: Sendable, Equatable {
+        package let tenant: Tenant.ID
+        package let id: Schedule.ID
 
-        package init(_ schedule: Schedule, isBusy: Bool) {
-            self.schedule = schedule
-            self.isBusy = isBusy
+        package init(tenant: Tenant.ID, id: Schedule.ID) {
+            self.tenant = tenant
+            self.id = id
         }
     }
 
@@ -65,5 +71,17 @@ package struct DueSchedules: Sendable {
         self.items = items
         self.now = now
         self.wait = wait
+    }
+}
+
+/// A schedule whose time has come.
+package struct DueSchedule: Sendable {
+    package let schedule: Schedule
+    /// The job that was made last is not final.
+    package let isBusy: Bool
+
+    package init(_ schedule: Schedule, isBusy: Bool) {
+        self.schedule = schedule
+        self.isBusy = isBusy
     }
 }

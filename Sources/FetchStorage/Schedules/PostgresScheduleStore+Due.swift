@@ -16,37 +16,59 @@ extension PostgresScheduleStore: ScheduleQueue {
             let rows = try await client.query(
                 """
                 -- schedules.due
-                SELECT \(Schedule.columns),
-                    EXISTS (SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.job_id = s.last_job_id)
-                FROM schedules s
-                WHERE s.next_run_at <= \(now)
-                ORDER BY s.next_run_at
+                SELECT tenant_id, id
+                FROM (
+                    -- Numbers all that are due; one tenant has no more of them than it may have schedules.
+                    SELECT tenant_id, id, next_run_at,
+                        row_number() OVER (PARTITION BY tenant_id ORDER BY next_run_at) AS turn
+                    FROM schedules
+                    WHERE next_run_at <= \(now)
+                ) AS s
+                ORDER BY turn, next_run_at
                 LIMIT \(limit)
                 """
             )
-            var items: [DueSchedules.Item] = []
-            for row in rows {
-                do {
-                    let isBusy = try row.decode(Bool.self, at: Schedule.columnCount)
-                    items.append(.init(try await Schedule(row: row, keys), isBusy: isBusy))
-                } catch let error as InvalidInput {
-                    try await stop(row, error)
-                }
+            let items = try rows.map {
+                DueSchedules.Item(tenant: try $0.decode(at: 0), id: try $0.decode(at: 1))
             }
             return DueSchedules(items: items, now: now, wait: try clock.decode(at: 1))
         }
     }
 
+    package func schedule(
+        _ item: DueSchedules.Item, dueBy now: Timestamp
+    ) async throws(StoreError) -> DueSchedule? {
+        try await StoreError.wrap {
+            let rows = try await client.of(item.tenant).query(
+                """
+                -- schedules.read
+                SELECT \(Schedule.columns),
+                    EXISTS (SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.job_id = s.last_job_id)
+                FROM schedules s
+                WHERE s.tenant_id = \(item.tenant) AND s.id = \(item.id) AND s.next_run_at <= \(now)
+                """
+            )
+            guard let row = rows.first else { return nil }
+            do {
+                let isBusy = try row.decode(Bool.self, at: Schedule.columnCount)
+                return DueSchedule(try await Schedule(row: row, keys), isBusy: isBusy)
+            } catch let error as InvalidInput {
+                try await stop(item, error)
+                return nil
+            }
+        }
+    }
+
     /// Lets a schedule rest that was stored under rules which are no longer ours, or whose secrets cannot be opened, so
     /// that it holds up no others.
-    private func stop(_ row: Row, _ error: InvalidInput) async throws {
+    private func stop(_ item: DueSchedules.Item, _ error: InvalidInput) async throws {
         let message = error.violations.first.map { "\($0.pointer) \($0.message)" } ?? "It cannot be read."
-        try await client.query(
+        try await client.of(item.tenant).query(
             """
             -- schedules.stop
             UPDATE schedules
             SET next_run_at = NULL, last_error = \(message), last_error_at = now()
-            WHERE tenant_id = \(try row.decode(Tenant.ID.self, at: 0)) AND id = \(try row.decode(Schedule.ID.self, at: 1))
+            WHERE tenant_id = \(item.tenant) AND id = \(item.id)
             """
         )
     }

@@ -89,41 +89,45 @@ package final class Scheduler: Service {
     }
 
     private func fire(_ item: DueSchedules.Item, _ look: Look) async {
-        let schedule = item.schedule
-        let now = look.database
-        let due = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
         do throws(StoreError) {
-            let made = try await making.jobs(of: schedule, at: due.times) { tracer?.context(below: nil) }
-            var (jobs, failure) = ([NewJob](), Schedule.Failure?.none)
-            switch made {
-            case .success(let all):
-                let obstacle = try await obstacle(to: all)
-                failure = obstacle.map { Schedule.Failure(at: now, message: $0) }
-                if obstacle == nil { jobs = all }
-            case .failure(let obstacle): failure = Schedule.Failure(at: now, message: obstacle.message)
-            }
-            guard try await schedules.fire(schedule, jobs, next: due.next, failure: failure) else { return }
-            count(due, failure)
-            for job in jobs { if let time = job.spec.scheduledAt { lateness.observe(look.age(of: time)) } }
-            record(jobs, of: schedule)
-            if let wait = due.next.map(look.wait), wait < horizon { timer.set(after: wait) }
-            logger.info(
-                "schedule fired",
-                metadata: [
-                    "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)",
-                    "schedule.jobs": "\(jobs.count)",
-                    "schedule.error": "\(failure?.message ?? "-")",
-                ]
-            )
+            // Nil when another node was first.
+            guard let found = try await schedules.schedule(item, dueBy: look.database) else { return }
+            try await fire(found, look)
         } catch {
             // It is still due: the next heartbeat finds it again.
             runs.postponed.add()
             logger.warning(
                 "schedule postponed",
-                metadata: [
-                    "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)", "error": "\(error)",
-                ])
+                metadata: ["schedule.id": "\(item.id)", "tenant.id": "\(item.tenant)", "error": "\(error)"])
         }
+    }
+
+    private func fire(_ found: DueSchedule, _ look: Look) async throws(StoreError) {
+        let schedule = found.schedule
+        let now = look.database
+        let due = DueRuns(of: schedule, isBusy: found.isBusy, now: now)
+        let made = try await making.jobs(of: schedule, at: due.times) { tracer?.context(below: nil) }
+        var (jobs, failure) = ([NewJob](), Schedule.Failure?.none)
+        switch made {
+        case .success(let all):
+            let obstacle = try await obstacle(to: all)
+            failure = obstacle.map { Schedule.Failure(at: now, message: $0) }
+            if obstacle == nil { jobs = all }
+        case .failure(let obstacle): failure = Schedule.Failure(at: now, message: obstacle.message)
+        }
+        guard try await schedules.fire(schedule, jobs, next: due.next, failure: failure) else { return }
+        count(due, failure)
+        for job in jobs { if let time = job.spec.scheduledAt { lateness.observe(look.age(of: time)) } }
+        record(jobs, of: schedule)
+        if let wait = due.next.map(look.wait), wait < horizon { timer.set(after: wait) }
+        logger.info(
+            "schedule fired",
+            metadata: [
+                "schedule.id": "\(schedule.id)", "tenant.id": "\(schedule.tenant)",
+                "schedule.jobs": "\(jobs.count)",
+                "schedule.error": "\(failure?.message ?? "-")",
+            ]
+        )
     }
 
     private func obstacle(to jobs: [NewJob]) async throws(StoreError) -> String? {

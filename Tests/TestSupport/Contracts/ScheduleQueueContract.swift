@@ -14,19 +14,28 @@ package enum ScheduleQueueContract {
         }
 
         /// A schedule of every minute whose first time is a minute after it was made.
-        fileprivate func create(ago: Int) async throws -> Schedule {
+        fileprivate func create(ago: Int, of tenant: Tenant.ID? = nil) async throws -> Schedule {
             let text = #"{"interval": 60, "job": {"request": "https://origin.example/a"}}"#
             let schedule = Schedule(
-                tenant: jobs.tenant, spec: try ScheduleSpec(json: JSONParser.parse(text.utf8)),
+                tenant: tenant ?? jobs.tenant, spec: try ScheduleSpec(json: JSONParser.parse(text.utf8)),
                 createdAt: .now.advanced(by: .seconds(-ago)))
             _ = try await store.create(schedule, nil)
             return schedule
         }
 
-        /// The schedule that is due, as it is stored.
+        /// The schedules that are due, as they are stored.
+        fileprivate func allDue() async throws -> [DueSchedule] {
+            let look = try await queue.due(limit: 9)
+            var found: [DueSchedule] = []
+            for item in look.items {
+                if let schedule = try await queue.schedule(item, dueBy: look.now) { found.append(schedule) }
+            }
+            return found
+        }
+
         fileprivate func due() async throws -> Schedule {
-            guard let schedule = try await queue.due(limit: 9).items.first?.schedule else { throw NothingIsDue() }
-            return schedule
+            guard let found = try await allDue().first else { throw NothingIsDue() }
+            return found.schedule
         }
 
         fileprivate func find(_ id: Schedule.ID) async throws -> Schedule? {
@@ -49,10 +58,30 @@ package enum ScheduleQueueContract {
             _ = try await subject.create(ago: 30)
             let due = try await subject.queue.due(limit: 9)
             let wait = due.wait ?? .zero
-            return compare("due", due.items.map(\.schedule.id), [earlier.id, later.id])
-                + compare("busy", due.items.map(\.isBusy), [false, false])
-                + compare("limit", try await subject.queue.due(limit: 1).items.map(\.schedule.id), [earlier.id])
+            return compare("due", due.items.map(\.id), [earlier.id, later.id])
+                + compare("busy", try await subject.allDue().map(\.isBusy), [false, false])
+                + compare("limit", try await subject.queue.due(limit: 1).items.map(\.id), [earlier.id])
                 + compare("wait", wait > .zero && wait <= .seconds(31), true)
+        },
+        Clause("tenants take turns, however many schedules of one are due") { subject in
+            var ids: [Schedule.ID] = []
+            for number in 0..<4 { ids.append(try await subject.create(ago: 400 - number).id) }
+            let quiet = try await subject.create(ago: 90, of: subject.jobs.other)
+            let due = try await subject.queue.due(limit: 3)
+            return compare("due", due.items.map(\.id), [ids[0], quiet.id, ids[1]])
+                + compare("tenant", due.items.map(\.tenant), [subject.jobs.tenant, quiet.tenant, subject.jobs.tenant])
+        },
+        Clause("a due schedule is read as it is then, and not once it has gone on") { subject in
+            let id = try await subject.create(ago: 90).id
+            let look = try await subject.queue.due(limit: 9)
+            guard let item = look.items.first else { return ["nothing is due"] }
+            let found = try await subject.queue.schedule(item, dueBy: look.now)
+            let foreign = DueSchedules.Item(tenant: subject.jobs.other, id: id)
+            let other = try await subject.queue.schedule(foreign, dueBy: look.now)
+            let next = look.now.advanced(by: .seconds(60))
+            _ = try await subject.queue.fire(subject.due(), [], next: next, failure: nil)
+            return compare("found", found?.schedule.id, id) + compare("another's", other == nil, true)
+                + compare("late", try await subject.queue.schedule(item, dueBy: look.now) == nil, true)
         },
         Clause("nothing is due, and nothing waited for, where there is no schedule") { subject in
             let due = try await subject.queue.due(limit: 9)
@@ -79,10 +108,10 @@ package enum ScheduleQueueContract {
             let look = try await subject.due()
             let past = Timestamp.now.advanced(by: .seconds(-1))
             _ = try await subject.queue.fire(look, [look.job(at: look.nextRunAt)], next: past, failure: nil)
-            let busy = try await subject.queue.due(limit: 9).items.map(\.isBusy)
+            let busy = try await subject.allDue().map(\.isBusy)
             try await subject.jobs.run(.make())
             return compare("busy", busy, [true])
-                + compare("then", try await subject.queue.due(limit: 9).items.map(\.isBusy), [false])
+                + compare("then", try await subject.allDue().map(\.isBusy), [false])
         },
         Clause("why no job was made is told until one is") { subject in
             let id = try await subject.create(ago: 90).id
