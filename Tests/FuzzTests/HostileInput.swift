@@ -153,6 +153,13 @@ extension HostileInput {
         .init(
             .xmlCall, xml + "<struct>", repeating: "<member><name>a#</name><value>b</value></member>",
             "</struct>" + xmlEnd),
+        .init(.xmlCall, xml + "<boolean>", repeating: marks, "</boolean>" + xmlEnd),
+        .init(.xmlCall, xml + "<int>", repeating: marks, "</int>" + xmlEnd),
+        .init(
+            .xmlCall, xml + "<struct><member><name>", repeating: marks,
+            "</name><value/></member></struct>" + xmlEnd),
+        .init(.xmlCall, xml, repeating: marks, xmlEnd), .init(.query, "", repeating: marks),
+        .init(.query, "a&", repeating: "%CC%95%CC%A7"), .init(.token, "", repeating: marks),
         .init(.xmlCall, "<!--", repeating: "-"), .init(.xmlCall, "<?", repeating: "?"),
         .init(.xmlCall, "<methodCall ", repeating: "a=\"b\" "), .init(.xmlCall, "<![CDATA[", repeating: "]"),
     ]

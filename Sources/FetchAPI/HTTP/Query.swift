@@ -16,6 +16,10 @@ struct Query: Sendable {
             guard let name = Self.unescaped(pair[..<end]), let value = Self.unescaped(pair[end...].dropFirst()) else {
                 throw Problem(.invalidParameter, "The query is not percent-encoded UTF-8.")
             }
+            // They are compared with each other and with what routes know.
+            guard name.isStreamSafe, value.isStreamSafe else {
+                throw Problem(.invalidParameter, "The query has more than 30 combining marks in a row.")
+            }
             guard self[name] == nil else { throw Problem(parameter: name, "is there twice") }
             guard items.count < Self.maximumCount else {
                 throw Problem(.invalidParameter, "The query has more than \(Self.maximumCount) parameters.")

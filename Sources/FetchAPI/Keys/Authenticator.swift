@@ -45,10 +45,10 @@ final class Authenticator: Sendable {
     /// The key of a request.
     func key(of call: Call) async throws -> APIKey {
         guard let field = call.headers.value(of: .authorization) else { throw Self.unauthorized }
-        let scheme = field.prefix(7)
-        guard scheme.lowercased() == "bearer " else { throw Self.unauthorized }
-        let text = field.dropFirst(7)
-        guard let tokens, !text.hasPrefix("fk_") else { return try await key(of: text, from: call) }
+        let scheme = field.utf8.prefix(7)
+        guard String(decoding: scheme, as: UTF8.self).lowercased() == "bearer " else { throw Self.unauthorized }
+        let text = field[scheme.endIndex...]
+        guard let tokens, !text.utf8.starts(with: "fk_".utf8) else { return try await key(of: text, from: call) }
         let now = ContinuousClock.now
         guard let key = try await tokens.key(of: text, from: call.connection) else { throw failure(of: call, now) }
         return key

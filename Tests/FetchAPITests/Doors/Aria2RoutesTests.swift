@@ -149,6 +149,41 @@ import Testing
         }
     }
 
+    /// A run of combining marks: two of the kind are compared in a time that grows with the square of their length.
+    private static func marks(_ count: Int) -> String { String(repeating: "\u{315}\u{327}", count: count / 4) }
+
+    @Test func `the name of a method has 64 bytes at most, and is looked at before the key`() async throws {
+        try await server.test { calls in
+            let rule = "The name of a method has at most 64 bytes."
+            let open = calls.with("")
+            for name in [String(repeating: "x", count: 65), Self.marks(1 << 19)] {
+                let alone = try await open(.post, "/jsonrpc", body: #"{"id": 1, "method": "\#(name)"}"#)
+                #expect(alone.status == .badRequest && message(alone) == rule)
+                let inner = #"{"methodName": "\#(name)"}"#
+                let several = try await open(
+                    .post, "/jsonrpc", body: #"{"id": 1, "method": "system.multicall", "params": [[\#(inner)]]}"#)
+                #expect(several.json?["result"]?[0]?["message"]?.string == rule)
+                let xml = try await open(
+                    .post, "/rpc", body: "<methodCall><methodName>\(name)</methodName></methodCall>")
+                #expect(xml.text.contains(rule))
+            }
+            let longest = String(repeating: "x", count: 64)
+            let unknown = try await call(longest, of: calls)
+            #expect(message(unknown) == "No such method: \(longest)")
+        }
+    }
+
+    @Test func `a secret that is no text of any language is as wrong as another`() async throws {
+        try await server.test { calls in
+            let call = #"{"methodName": "aria2.getVersion", "params": ["\#(Self.marks(4096))"]}"#
+            let other = #"{"methodName": "aria2.getVersion", "params": ["token:\#(Self.marks(4096))"]}"#
+            let answer = try await calls.with("")(
+                .post, "/jsonrpc",
+                body: #"{"id": 1, "method": "system.multicall", "params": [[\#(call), \#(other), \#(other)]]}"#)
+            #expect((0..<3).allSatisfy { answer.json?["result"]?[$0]?["message"]?.string == "Unauthorized" })
+        }
+    }
+
     // MARK: Downloads
 
     @Test func `a download is an ordinary job, and its options are what they say`() async throws {
@@ -241,6 +276,18 @@ import Testing
         (
             #"["https://a.example/"], {"check-certificate": "false"}"#,
             "check-certificate=false is not supported by Fetchd"
+        ),
+        (
+            #"["https://a.example/"], {"pause": "\#(marks(256))"}"#,
+            "We encountered a problem while processing the option '--pause'."
+        ),
+        (
+            #"["https://a.example/"], {"file-allocation": "\#(marks(256))"}"#,
+            "We encountered a problem while processing the option '--file-allocation'."
+        ),
+        (
+            #"["https://a.example/"], {"header": "\#(marks(256))"}"#,
+            "We encountered a problem while processing the option '--header'."
         ),
         (
             #"["https://a.example/"], {"header": "no colon"}"#,
@@ -543,6 +590,9 @@ import Testing
         "<methodCall><methodName><b/></methodName></methodCall>",
         "<methodCall><params><param><value><int>x</int></value></param></params></methodCall>",
         "<methodCall><params><param><value><boolean>2</boolean></value></param></params></methodCall>",
+        "<methodCall><params><param><value><boolean>\(marks(256))</boolean></value></param></params></methodCall>",
+        "<methodCall><params><param><value><struct><member><name>\(marks(256))</name><value/></member></struct>"
+            + "</value></param></params></methodCall>",
         "<methodCall><params><param><value><double>nan</double></value></param></params></methodCall>",
         "<methodCall><params><param><value><base64>!!!</base64></value></param></params></methodCall>",
         "<methodCall><params><param><value><odd>1</odd></value></param></params></methodCall>",

@@ -54,9 +54,9 @@ struct Aria2Arguments: Sendable {
 
     /// The members of a download that are asked for; nil for all.
     ///
-    /// What is no text is passed over.
+    /// What is no text is passed over, and so is what could be the name of none.
     func keys(_ index: Int) throws(Aria2Failure) -> Set<String>? {
         guard let list = try optionalList(index), !list.isEmpty else { return nil }
-        return Set(list.compactMap(\.text))
+        return Set(list.compactMap(\.text).filter(\.isStreamSafe))
     }
 }

@@ -14,6 +14,8 @@ enum Aria2Form: Sendable {
 struct Aria2Exchange {
     /// In a batch, and in one multicall.
     static let maximumCalls = 100
+    /// How many bytes the name of a method may have; none of ours has as many.
+    static let maximumName = 64
     /// How many bytes all answers to one request may have.
     private static let maximumAnswer = 16 << 20
     /// In XML they are several times as long.
@@ -50,7 +52,9 @@ struct Aria2Exchange {
 
     /// The result of a call, which may be several.
     mutating func answerAny(_ name: String, _ parameters: [JSONValue]) async -> Result<RawJSON, Aria2Failure> {
-        name == "system.multicall" ? await all(parameters) : await answer(name, parameters)
+        // Before it is compared with anything, which a long run of combining marks would make slow.
+        guard name.utf8.count <= Self.maximumName else { return .failure(.methodNameTooLong) }
+        return name == "system.multicall" ? await all(parameters) : await answer(name, parameters)
     }
 
     /// The results of several calls, each in a list of its own, and errors as they are.
@@ -74,6 +78,7 @@ struct Aria2Exchange {
     private mutating func one(_ call: JSONValue) async -> Result<RawJSON, Aria2Failure> {
         guard case .object(let members) = call else { return .failure(.noStruct) }
         guard let name = members["methodName"]?.text else { return .failure(.noMethodName) }
+        guard name.utf8.count <= Self.maximumName else { return .failure(.methodNameTooLong) }
         guard name != "system.multicall" else { return .failure(.recursion) }
         return await answer(name, members["params"]?.elements ?? [])
     }
@@ -95,8 +100,8 @@ struct Aria2Exchange {
         if let method, let answer = method.openAnswer { return .success(answer) }
         var rest = parameters[...]
         var token: String?
-        if let text = rest.first?.text, text.hasPrefix("token:") {
-            token = String(text.dropFirst(6))
+        if let text = rest.first?.text, text.utf8.starts(with: "token:".utf8) {
+            token = String(Substring(text.utf8.dropFirst(6)))
             rest.removeFirst()
         }
         var known = Responder.Known()
@@ -123,7 +128,9 @@ struct Aria2Exchange {
         // There a secret is neither wanted nor looked at.
         if let openDoor = responder.openDoor { return try await openDoor.key() }
         if let shown {
-            guard shown.text == token else { throw Authenticator.unauthorized }
+            guard shown.text.map({ Array($0.utf8) }) == token.map({ Array($0.utf8) }) else {
+                throw Authenticator.unauthorized
+            }
             return try shown.key.get()
         }
         // Without any the request has shown none yet.

@@ -68,5 +68,6 @@ struct Aria2Failure: Error, Sendable {
 
     static func notSupported(_ what: String) -> Self { Self("\(what) is not supported by Fetchd") }
     static let tooManyCalls = Self("A request may have \(Aria2Exchange.maximumCalls) calls.")
+    static let methodNameTooLong = Self("The name of a method has at most \(Aria2Exchange.maximumName) bytes.")
     static let answerTooLong = Self("The answers to this request are too long: ask for less, or for fewer keys.")
 }

@@ -58,7 +58,9 @@ extension Aria2Methods {
     }
 
     private static func scheme(of uri: String) -> String {
-        uri.firstIndex(of: ":").map { uri[..<$0].lowercased() } ?? ""
+        // None that is looked for is longer, and the rest of a text may be anything.
+        let start = uri.utf8.prefix(8)
+        return start.firstIndex(of: UInt8(ascii: ":")).map { uri[..<$0].lowercased() } ?? ""
     }
 
     private static func labels(_ gid: Aria2GID, _ directory: String?) throws(Aria2Failure) -> [JSONMember] {

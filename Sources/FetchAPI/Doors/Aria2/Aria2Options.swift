@@ -12,12 +12,13 @@ struct Aria2Options: Sendable {
         case text
 
         func allows(_ value: String) -> Bool {
-            switch self {
+            guard value.isStreamSafe else { return false }
+            return switch self {
             case .bool: value == "true" || value == "false"
             case .integer(let range): Int64(value).map(range.contains) ?? false
             case .size(let range): Aria2Options.bytes(value).map(range.contains) ?? false
             case .choice(let choices): choices.contains(value)
-            case .text: value.isStreamSafe
+            case .text: true
             }
         }
     }
@@ -92,8 +93,11 @@ struct Aria2Options: Sendable {
         for member in members {
             guard let known = Self.ofDownloads[member.name] ?? Self.global[member.name] else { continue }
             if member.name == "header" {
-                headers = (member.value.text.map { [$0] } ?? member.value.elements.compactMap(\.text))
-                    .flatMap { $0.split(separator: "\n", maxSplits: Self.maximumHeaders).map(String.init) }
+                let lines = member.value.text.map { [$0] } ?? member.value.elements.compactMap(\.text)
+                guard lines.allSatisfy(known.rule.allows) else { throw .option(member.name) }
+                headers = lines.flatMap {
+                    $0.split(separator: "\n", maxSplits: Self.maximumHeaders).map(String.init)
+                }
                 guard headers.count <= Self.maximumHeaders else { throw .option("header") }
                 continue
             }

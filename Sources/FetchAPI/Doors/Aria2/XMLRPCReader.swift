@@ -39,7 +39,7 @@ struct XMLRPCReader {
         var parameters: [JSONValue] = []
         while let element = try next(in: "methodCall") {
             switch element {
-            case "methodName": name = trimmed(try text(in: element))
+            case "methodName": name = try text(in: element).trimmingWhiteSpace
             case "params":
                 while let element = try next(in: "params") {
                     guard element == "param" else { throw Fault() }
@@ -89,6 +89,8 @@ struct XMLRPCReader {
                 guard element == "member" else { throw Fault() }
                 try open("name")
                 let name = try text(in: "name")
+                // As in JSON: names are compared.
+                guard name.isStreamSafe else { throw Fault() }
                 try open("value")
                 members.append(JSONMember(name, try value(at: depth + 1)))
                 try close("member")
@@ -103,16 +105,16 @@ struct XMLRPCReader {
         case "string", "dateTime.iso8601": return .string(text)
         case "nil": return .null
         case "int", "i4", "i8":
-            guard let number = Int64(trimmed(text)) else { throw Fault() }
+            guard let number = Int64(try word(text)) else { throw Fault() }
             return .number(JSONNumber(number))
         case "boolean":
-            switch trimmed(text) {
+            switch try word(text) {
             case "1": return .bool(true)
             case "0": return .bool(false)
             default: throw Fault()
             }
         case "double":
-            guard let number = Double(trimmed(text)), number.isFinite,
+            guard let number = Double(try word(text)), number.isFinite,
                 let value = try? JSONParser.parse("\(number)".utf8)
             else { throw Fault() }
             return value
@@ -125,7 +127,12 @@ struct XMLRPCReader {
         }
     }
 
-    private func trimmed(_ text: String) -> String { text.trimmingWhiteSpace }
+    /// The text of a number or a truth value, without the space around it; what is longer is neither.
+    private func word(_ text: String) throws(Fault) -> String {
+        let word = text.trimmingWhiteSpace
+        guard word.utf8.count <= Self.maximumName else { throw Fault() }
+        return word
+    }
 
     // MARK: Elements
 

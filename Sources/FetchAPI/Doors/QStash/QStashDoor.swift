@@ -86,5 +86,5 @@ struct RawQuery {
         return spaced.percentDecoded ?? String(spaced)
     }
 
-    func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
+    func values(_ name: String) -> [String] { items.filter { $0.name.isSame(as: name) }.map(\.value) }
 }
