@@ -15,7 +15,7 @@ struct AuthenticationOffer: Equatable {
     /// The offers of a response, strongest first; none when it is an ordinary response.
     ///
     /// A 401 speaks for the server and a 407 for the proxy; without the field that belongs to it, neither asks for
-    /// anything. Unknown schemes are passed over (RFC 9110 §11.6).
+    /// anything. Unknown schemes are passed over (RFC 9110 §11.6), and so are challenges with an endless parameter.
     static func all(
         in fields: HTTPFields, status: Int, schemes: SchemeList = SchemeList(), server: @autoclosure () -> Party,
         proxy: @autoclosure () -> Party?
@@ -47,6 +47,7 @@ struct AuthenticationOffer: Equatable {
     }
 
     private init?(_ challenge: OfferedChallenge, _ schemes: SchemeList, from party: Party) {
+        guard challenge.isBounded else { return nil }
         let method: ProtectionSpace.Method
         if let scheme = schemes.named(challenge.scheme) {
             method = scheme.method

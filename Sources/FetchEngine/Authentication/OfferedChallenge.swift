@@ -36,6 +36,16 @@ public struct OfferedChallenge: Sendable, Equatable {
     /// A parameter as text; bytes that are not UTF-8 are taken for Latin-1.
     public func text(_ name: String) -> String? { self[name].map(Self.text) }
 
+    /// More of a parameter than this no server needs, and all of it would be kept for each space.
+    private static let maximumParameter = 1024
+
+    /// Whether all parameters are short, and can be compared at the price of their length.
+    var isBounded: Bool {
+        parameters.allSatisfy { parameter in
+            parameter.value.count <= Self.maximumParameter && Self.text(parameter.value).unicodeScalars.isStreamSafe
+        }
+    }
+
     static func text(_ bytes: [UInt8]) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map(Unicode.Scalar.init)))
     }

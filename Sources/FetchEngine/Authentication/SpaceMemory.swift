@@ -14,6 +14,8 @@ struct SpaceMemory {
     /// When there are more, all are forgotten: then servers ask again.
     private static let maximumEntries = 1024
     private static let maximumPrefixes = 64
+    /// Of one server, which are looked through one by one; when there are more, the oldest is forgotten.
+    private static let maximumSpaces = 16
 
     private var entries: [URLRecord.Origin: [Entry]] = [:]
     private var count = 0
@@ -114,6 +116,10 @@ struct SpaceMemory {
             return
         }
         if count >= Self.maximumEntries { forget() }
+        if entries[origin]?.count == Self.maximumSpaces {
+            entries[origin]?.removeFirst()
+            count -= 1
+        }
         var entry = Entry(space: space)
         change(&entry)
         entries[origin, default: []].append(entry)

@@ -89,6 +89,19 @@ import Testing
         #expect(offers.map(\.space.realm) == [nil, "e", "d", nil, "t", "b"])
     }
 
+    // Proves: AUT-26, SEC-28.
+    @Test func `a challenge with a long parameter, or one that is no text of any language, is passed over`() throws {
+        func marks(_ count: Int) -> String { String(repeating: "\u{315}", count: count) }
+        let offers = try Self.offers([
+            "Digest realm=\"\(marks(48_000))a\", nonce=\"1\"", "Digest realm=\"\(marks(48_000))b\", nonce=\"1\"",
+            "Basic realm=\"\(marks(31))\"", "Basic realm=\"\(String(repeating: "\\\u{315}", count: 31))\"",
+            "Basic realm=\"\(String(repeating: "r", count: 1025))\"",
+            "Digest realm=\"r\", nonce=\"1\", algorithm=\"\(marks(31))\"",
+            "Bearer realm=\"\(String(repeating: "r", count: 1024))\"", "Digest realm=\"\(marks(30))\", nonce=\"1\"",
+        ])
+        #expect(offers.map(\.space.method) == [.httpDigest, .httpBearer])
+    }
+
     // Proves: AUT-23.
     @Test func `of several algorithms for one realm the strongest that is known is taken`() throws {
         let offers = try Self.offers([

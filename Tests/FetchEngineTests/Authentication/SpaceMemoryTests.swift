@@ -67,6 +67,19 @@ import Testing
         #expect(answer().isEmpty)
     }
 
+    @Test func `of one server it holds sixteen spaces, and the oldest goes`() throws {
+        var memory = SpaceMemory()
+        let other = try URLRecord("http://other/a/")
+        memory.convinced(Self.space(.httpBasic), at: other, isPreemptive: true)
+        for number in 0..<17 {
+            let url = try URLRecord("http://h/\(number)/")
+            memory.convinced(Self.space(.httpBasic, "\(number)"), at: url, isPreemptive: true)
+        }
+        let left = try (0..<17).map { memory.space(for: try URLRecord("http://h/\($0)/x"))?.realm }
+        #expect(left == [nil] + (1..<17).map { "\($0)" })
+        #expect(memory.space(for: other) != nil)
+    }
+
     @Test func `what it holds is bounded`() throws {
         var memory = SpaceMemory()
         for number in 0..<5000 {
