@@ -41,7 +41,7 @@ struct FTPHead: Equatable {
     var status: HTTPResponse.Status { offset > 0 ? .partialContent : .ok }
 
     /// The length of the body; none for an upload's empty response.
-    var expectedLength: Int64? { isUpload ? 0 : isListing ? nil : remainingLength }
+    var expectedLength: Int64? { isUpload ? 0 : isListing ? nil : lengths?.remaining }
 
     var fields: HTTPFields {
         var fields = HTTPFields()
@@ -52,12 +52,18 @@ struct FTPHead: Equatable {
         }
         fields[.acceptRanges] = "bytes"
         if let modified { fields[.lastModified] = FTPTime.text(modified) }
-        if let remainingLength {
-            fields[.contentLength] = "\(remainingLength)"
-            let total = offset + remainingLength
+        if let (remaining, total) = lengths {
+            fields[.contentLength] = "\(remaining)"
             if offset > 0 { fields[.contentRange] = ByteRange.part(offset..<total).contentRange(of: total) }
         }
         return fields
+    }
+
+    /// The bytes to come, and those of the whole file; a server may state any number, and one that none has is not told.
+    private var lengths: (remaining: Int64, total: Int64)? {
+        guard let remainingLength else { return nil }
+        let (total, isTooLarge) = offset.addingReportingOverflow(remainingLength)
+        return isTooLarge ? nil : (remainingLength, total)
     }
 
     /// A path that ends in a slash is a folder, and the body is the server's list of it.

@@ -66,6 +66,14 @@ import Testing
         #expect(head.fields[.contentRange] == "bytes 3-6/7")
     }
 
+    @Test func `a length that no file has is not told`() {
+        let head = FTPHead(path: "/a.bin", isUpload: false, offset: 1, remainingLength: .max, modified: nil)
+        #expect(head.expectedLength == nil)
+        #expect(head.fields == [.acceptRanges: "bytes"])
+        let longest = FTPHead(path: "/a.bin", isUpload: false, offset: 1, remainingLength: .max - 1, modified: nil)
+        #expect(longest.fields[.contentRange] == "bytes 1-\(Int64.max - 1)/\(Int64.max)")
+    }
+
     @Test func `a listing has no length and no date`() {
         let head = FTPHead(path: "/", isUpload: false, offset: 0, remainingLength: 7, modified: 1)
         #expect(head.expectedLength == nil)
