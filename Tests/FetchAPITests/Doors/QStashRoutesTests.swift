@@ -369,6 +369,14 @@ import Testing
             let refused = try await call(.post, "/v2/batch", body: "[\(good), \(bad)]")
             #expect(refused.status == .badRequest, "\(refused.text)")
             #expect(refused.json?["error"]?.string?.hasPrefix("Message 1: Upstash-Delay") == true)
+            // Values are compared, as those of fields are.
+            let marks = String(repeating: "\u{315}", count: 31)
+            for value in [#""\#(marks)""#, #"["true", "\#(marks)"]"#] {
+                let slow = #"{"destination": "https://a.example/", "headers": {"Upstash-Header-Forward": \#(value)}}"#
+                let answer = try await call(.post, "/v2/batch", body: "[\(good), \(slow)]")
+                #expect(answer.status == .badRequest, "\(answer.text)")
+                #expect(answer.json?["error"]?.string?.hasSuffix("more than 30 combining marks in a row") == true)
+            }
             #expect(try await call(.get, "/v1/jobs").json?["data"]?.count == 0)
             let list = Array(repeating: good, count: 1001).joined(separator: ",")
             #expect(try await call(.post, "/v2/batch", body: "[\(list)]").json?.count == 1001)

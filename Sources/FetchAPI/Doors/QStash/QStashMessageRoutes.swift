@@ -191,8 +191,10 @@ struct QStashMessageRoutes: Sendable {
         let queue = object?["queue"]?.string(maximumLength: 128)
         let body = object?["body"]?.text(maximumLength: Self.maximumBody)
         let fields = (object?["headers"]?.dictionary() ?? []).flatMap { name, reader in
-            if case .array(let values) = reader.value { return values.compactMap { $0.text.map { (name, $0) } } }
-            return reader.text().map { [(name, $0)] } ?? []
+            // They are compared, as those of a request are.
+            guard case .array(let values) = reader.value else { return reader.string().map { [(name, $0)] } ?? [] }
+            let texts = values.filter { $0.text != nil }.map { JSONReader($0, pointer: reader.pointer, check: check) }
+            return texts.compactMap { $0.string().map { (name, $0) } }
         }
         try check.finish()
         let place = try QStashTarget.destination(destination ?? "")
