@@ -139,11 +139,17 @@ enum FuzzTarget: String, CaseIterable {
     /// The lines of one field, and the fields made of them.
     private static func challenges(_ bytes: [UInt8]) {
         var parser = AuthenticationFieldParser()
-        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) { parser.read(Array(line)) }
+        var fields = HTTPFields()
+        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            parser.read(Array(line))
+            fields.append(HTTPField(name: .wwwAuthenticate, lenientValue: line))
+        }
         for challenge in parser.challenges {
             precondition(!challenge.scheme.isEmpty)
-            _ = DigestChallenge(challenge)
+            if challenge.isBounded { _ = DigestChallenge(challenge) }
         }
+        let server = ProtectionSpace.Party(host: "host", port: 80, scheme: "http")
+        _ = AuthenticationOffer.all(in: fields, status: 401, server: server, proxy: nil)
     }
 
     private static func ftpReply(_ bytes: [UInt8]) {

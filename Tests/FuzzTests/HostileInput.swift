@@ -45,6 +45,8 @@ extension HostileInput {
     private static let flag = "\u{1F1E6}"
     /// Marks that have an order of their own, and are written in another.
     private static let marks = "\u{315}\u{327}"
+    /// The same, as they may be written in a quoted text.
+    private static let escapedMarks = "\\\u{315}\\\u{327}"
     /// A gzip member of nothing.
     private static let emptyMember =
         "\u{1F}\u{8B}\u{8}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{3}\u{3}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}"
@@ -73,16 +75,27 @@ extension HostileInput {
         .init(.mediaType, "a/b", repeating: ";"), .init(.responseHead, "HTTP/1.1 200 OK\n", repeating: "a#: b\n"),
         .init(.responseHead, "HTTP/1.1 200 OK\na: b\n", repeating: " x\n"),
         .init(.responseHead, "HTTP/1.1 200 OK\na: ", repeating: "\u{FF}"),
+        .init(.responseHead, "HTTP/1.1 200 ", repeating: marks), .init(.responseHead, "HTTP/", repeating: marks),
+        .init(.headerFields, "Content-Disposition: attachment; filename=\"", repeating: marks),
+        .init(.headerFields, "Content-Disposition: ", repeating: marks),
+        .init(.headerFields, "Set-Cookie: a=", repeating: marks), .init(.headerFields, "Retry-After: ", repeating: marks),
+        .init(.headerFields, "Content-Type: a/b;charset=\"", repeating: escapedMarks),
         .init(.headerFields, "Content-Disposition: attachment; filename=\"", repeating: "a"),
         .init(.headerFields, "", repeating: "Set-Cookie: a=b\n"),
         .init(.headerFields, "Content-Type: a/b", repeating: ";a#=b"),
         .init(.setCookie, "a=b", repeating: ";a=b"), .init(.setCookie, "a=b;expires=", repeating: "1 "),
         .init(.setCookie, "a=", repeating: "x"), .init(.cookieFile, "", repeating: ".a.b\tTRUE\t/\tFALSE\t0\ta\tb\n"),
+        .init(.cookieFile, ".a.b\t", repeating: marks, "\t/\tFALSE\t0\ta\tb\n"),
+        .init(.cookieFile, "", repeating: marks, "\tTRUE\t/\tFALSE\t0\ta\tb\n"),
+        .init(.cookieFile, ".a.b\tTRUE\t/", repeating: marks, "\tFALSE\t0\ta\tb\n"),
         .init(.cookieFile, "", repeating: "\t\n"), .init(.challenges, "Basic a=b", repeating: ", a#=b"),
         .init(.challenges, "Digest realm=x, nonce=y, domain=\"", repeating: "/a "),
         .init(.challenges, "", repeating: "a "), .init(.challenges, "Basic ", repeating: "="),
         .init(.challenges, "", repeating: "Digest realm=a#, nonce=b, "), .init(.challenges, "\"", repeating: "\\\""),
-        .init(.ftpReply, "550 ", repeating: "permission "), .init(.cacheControl, "max-age=1", repeating: ", a#=b"),
+        .init(.challenges, "Basic realm=\"", repeating: marks, "\""),
+        .init(.challenges, "Digest nonce=a, realm=\"", repeating: escapedMarks, "\""),
+        .init(.challenges, "Digest realm=a, nonce=b, algorithm=\"", repeating: marks, "-sess\""),
+        .init(.ftpReply, "550 ", repeating: marks), .init(.ftpReply, "550 ", repeating: "permission "), .init(.cacheControl, "max-age=1", repeating: ", a#=b"),
         .init(.cacheControl, "a=\"", repeating: "\\\""), .init(.cacheControl, "\n\n\n\n\n", repeating: "a#,"),
         .init(.strictTransport, "max-age=1", repeating: ";a#=b"),
         .init(.contentDisposition, "attachment; filename=\"", repeating: "a", "\""),

@@ -122,6 +122,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             headBegan = nil
+            // Before anything of it is compared, here or behind.
+            guard head.isStreamSafe else { return refuse(.malformedRequest, context) }
             let isHealth = Self.health.contains(head.path?.prefix { $0 != "?" } ?? "")
             guard HostField.isSound(in: head, mayLack: isHealth) else { return refuse(.malformedRequest, context) }
             guard isHealth || mayAsk() else { return refuse(.tooManyConnections, context) }

@@ -1,4 +1,15 @@
+import FetchJobs
 import HTTPTypes
+
+extension HTTPRequest {
+    /// Whether its path and the values of its fields can be compared at the price of their length.
+    var isStreamSafe: Bool {
+        (path?.isStreamSafe ?? true)
+            && headerFields.allSatisfy { field in
+                field.withUnsafeBytesOfValue { $0.allSatisfy { $0 < 0x80 } } || field.value.isStreamSafe
+            }
+    }
+}
 
 extension HTTPFields {
     /// The value of a field, or of all fields of its name in one; nil when there is none.

@@ -83,7 +83,8 @@ public struct NetscapeCookieFile: Sendable {
     }
 
     private static func isTrue(_ field: ArraySlice<UInt8>) -> Bool? {
-        switch String(decoding: field, as: UTF8.self).uppercased() {
+        guard field.count <= 5 else { return nil }
+        return switch String(decoding: field, as: UTF8.self).uppercased() {
         case "TRUE": true
         case "FALSE": false
         default: nil

@@ -85,6 +85,8 @@ struct HeadCollector {
     }
 
     /// A line as a field, or nil when it has no name that could be one: such lines are skipped, as browsers do.
+    ///
+    /// So are those whose value is no text of any language, and would be slow to compare.
     private borrowing func field(_ line: UnsafeBufferPointer<UInt8>) -> HTTPField? {
         guard let colon = line.firstIndex(of: 0x3A),
             let name = names.name(UnsafeBufferPointer(rebasing: line[..<colon]))
@@ -95,9 +97,10 @@ struct HeadCollector {
         let value = UnsafeBufferPointer(rebasing: line[start..<end])
         // A value of printable ASCII needs no search for an encoding.
         let isPlain = value.allSatisfy { 0x20...0x7E ~= $0 }
-        return isPlain
-            ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
-            : HTTPField(name: name, lenientValue: value)
+        if isPlain { return HTTPField(name: name, value: String(decoding: value, as: UTF8.self)) }
+        // In quoted strings any character may have a backslash before it, which is taken away where they are read.
+        let text = String(decoding: value, as: UTF8.self).unicodeScalars.lazy.filter { $0 != "\\" }
+        return text.isStreamSafe ? HTTPField(name: name, lenientValue: value) : nil
     }
 
     static func number(_ digits: some Collection<UInt8>) -> Int64? {

@@ -47,6 +47,23 @@ import Testing
         #expect(throws: (any Error).self) { try channel.throwIfErrorCaught() }
     }
 
+    // Proves: SEC-28.
+    @Test(arguments: [(30, true), (31, false), (4096, false)])
+    func `a request with more marks in a row than a text has is refused`(_ count: Int, _ isTaken: Bool) throws {
+        let marks = String(repeating: "\u{315}", count: count)
+        for (path, fields) in [("/", HTTPFields([.init(name: .authorization, value: marks)])), ("/\(marks)", [:])] {
+            let guardian = ConnectionGuard(limits: ConnectionGuard.Limits())
+            let channel = EmbeddedChannel(handler: guardian, loop: EmbeddedEventLoop())
+            let head = HTTPRequest(method: .get, scheme: nil, authority: "a", path: path, headerFields: fields)
+            channel.pipeline.fireChannelRead(HTTPRequestPart.head(head))
+            if isTaken {
+                try channel.throwIfErrorCaught()
+            } else {
+                #expect(throws: (any Error).self) { try channel.throwIfErrorCaught() }
+            }
+        }
+    }
+
     /// A connection with TLS.
     private func secured() throws -> (EmbeddedChannel, HandshakeGuard, OpenConnections) {
         let connections = OpenConnections()

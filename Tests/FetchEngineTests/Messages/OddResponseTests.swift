@@ -49,6 +49,19 @@ import Testing
         #expect(field.withUnsafeBytesOfValue { Array($0) } == Array("caf".utf8) + [0xE9])
     }
 
+    // Proves: RSP-4, SEC-28.
+    @Test func `a value with more marks in a row than a text has is passed over, as a line that is no field is`()
+        async throws
+    {
+        func marks(_ count: Int) -> String { String(repeating: "\u{315}", count: count) }
+        let fields = [
+            "X-A: \(marks(31))", "X-B: \(marks(30))", "X-C: \"\(String(repeating: "\\\u{315}", count: 31))\"",
+            "X-D: \(marks(30))-\(marks(30))", "Content-Length: 0",
+        ]
+        let (_, response) = try await load("HTTP/1.1 200 OK\r\n\(fields.joined(separator: "\r\n"))\r\n\r\n")
+        #expect(response.headerFields.map(\.name.canonicalName) == ["x-b", "x-d", "content-length"])
+    }
+
     // Proves: RSP-4, BEY-25.
     @Test func `repeated fields stay apart and in order`() async throws {
         let (_, response) = try await load(

@@ -62,7 +62,8 @@ enum FTPFailure {
 
     /// The words of the servers that are there: vsftpd and ProFTPD pass on the system's, pyftpdlib has its own.
     private static func saysNotPermitted(_ text: String) -> Bool {
-        let text = text.lowercased()
+        // They are at its beginning; of the rest a server may make what it likes.
+        let text = String(decoding: text.utf8.prefix(1024), as: UTF8.self).lowercased()
         return ["permission denied", "not enough privileges", "access denied", "not permitted"]
             .contains { text.contains($0) }
     }
