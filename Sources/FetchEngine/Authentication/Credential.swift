@@ -174,11 +174,14 @@ extension Credential {
         if case .bearerToken(let token) = secret { token } else { nil }
     }
 
-    /// The user name and password of a URL, for one request, or nil when it has none or they are not UTF-8.
+    /// The user name and password of a URL, for one request, or nil when it has none.
+    ///
+    /// Those that are not UTF-8, or would be slow to compare with others, are none.
     package init?(userinfoOf url: URLRecord) {
         guard url.hasCredentials,
             let user = String(validating: percentDecoded(Array(url.username.utf8)[...]), as: UTF8.self),
-            let password = String(validating: percentDecoded(Array(url.password.utf8)[...]), as: UTF8.self)
+            let password = String(validating: percentDecoded(Array(url.password.utf8)[...]), as: UTF8.self),
+            user.unicodeScalars.isStreamSafe, password.unicodeScalars.isStreamSafe
         else { return nil }
         self.init(user: user, password: password)
     }

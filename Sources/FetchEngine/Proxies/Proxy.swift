@@ -89,6 +89,9 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
         self.host = host
         port = record.port ?? (Self.namesPort(rest) ? 80 : kind.defaultPort)
         credential = Self.credential(of: record)
+        // Connections through a proxy are told apart by it.
+        let texts = [credential?.user, credential?.password]
+        guard texts.allSatisfy({ $0?.unicodeScalars.isStreamSafe ?? true }) else { return nil }
     }
 
     /// Kind, host and port.

@@ -52,6 +52,15 @@ import Testing
         return attempt
     }
 
+    // Proves: SEC-28.
+    @Test func `a user name or a password of a URL that is no text of any language is none`() throws {
+        let marks = String(repeating: "%CC%95", count: 31)
+        for url in ["http://\(marks):p@h/", "http://u:\(marks)@h/"] {
+            #expect(Credential(userinfoOf: try URLRecord(url)) == nil)
+        }
+        #expect(Credential(userinfoOf: try URLRecord("http://u:p@h/")) != nil)
+    }
+
     // Proves: AUT-6.
     @Test func `a response that offers nothing is an ordinary one`() throws {
         var machine = try Self.machine("http://u:p@h/")

@@ -24,6 +24,13 @@ import Testing
     @Test(arguments: ["", "http://", "ftp://proxy.example", "proxy.example/path", "proxy.example?q", "a b", "a:99999"])
     func `a text that names no proxy is none`(_ text: String) { #expect(Proxy(text) == nil) }
 
+    @Test func `a credential in a text is one of a language`() {
+        let mark = "%CC%95"
+        #expect(Proxy("u:\(String(repeating: mark, count: 30))@proxy.example") != nil)
+        #expect(Proxy("u:\(String(repeating: mark, count: 31))@proxy.example") == nil)
+        #expect(Proxy("\(String(repeating: mark, count: 31)):p@proxy.example") == nil)
+    }
+
     @Test func `the credential in a text is decoded and does not print`() throws {
         let proxy = try #require(Proxy("http://us%65r:p%40ss@proxy.example:1"))
         #expect(proxy.credential == Credential(user: "user", password: "p@ss", persistence: .forSession))
