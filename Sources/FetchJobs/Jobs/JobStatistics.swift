@@ -35,7 +35,7 @@ package struct JobStatistics: Sendable {
 
     package let from: Timestamp
     package let to: Timestamp
-    /// Jobs that are not final, now.
+    /// Jobs that are not final, now; of each state up to ``BoundedCount/limit`` are counted.
     package var current: [JobState: Int64] = [:]
     /// The latest first.
     package var hours: [EndedJobs] = []

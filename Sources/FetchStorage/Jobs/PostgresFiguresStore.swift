@@ -39,7 +39,7 @@ package struct PostgresFiguresStore: FiguresStore {
     }
 
     /// The jobs that wait and run, and what else waits.
-    private static func current(of tenant: Tenant.ID) -> Query {
+    static func current(of tenant: Tenant.ID) -> Query {
         """
         -- figures.current
         WITH RECURSIVE first AS (
@@ -262,7 +262,8 @@ package struct PostgresFiguresStore: FiguresStore {
 }
 
 extension JobFigures {
-    fileprivate mutating func take(current row: Row) throws {
+    /// Takes the row of ``PostgresFiguresStore/current(of:)``.
+    mutating func take(current row: Row) throws {
         let held = try row.decode(Int64.self, at: 5)
         current[.queued] = BoundedCount(try row.decode(at: 0))
         current[.running] = BoundedCount(try row.decode(at: 1))

@@ -1,8 +1,8 @@
 package import FetchJobs
 import Postgres
 
-// Ends are counted by the minute when they are settled, so counts are cheap however many jobs there are. Times are
-// those of a sample of bounded size: the jobs submitted last.
+// Ends are counted by the minute when they are settled, so counts are cheap however many jobs there are. What is not
+// final is counted up to a bound, as in overviews. Times are those of a sample of bounded size: the jobs submitted last.
 
 extension PostgresJobStore: StatisticsStore {
     private static let maximumHosts = 100
@@ -10,9 +10,11 @@ extension PostgresJobStore: StatisticsStore {
     package func statistics(of tenant: Tenant.ID, since time: Timestamp) async throws(StoreError) -> JobStatistics {
         try await StoreError.wrap {
             var statistics = JobStatistics(from: time, to: .now)
-            for row in try await client.of(tenant).query(Self.waiting(of: tenant)) {
-                statistics.current[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
+            var figures = JobFigures()
+            if let row = try await client.of(tenant).query(PostgresFiguresStore.current(of: tenant)).first {
+                try figures.take(current: row)
             }
+            statistics.current = figures.current.mapValues(\.value).filter { $0.value > 0 }
             statistics.hours = try EndedJobs.read(
                 try await client.of(tenant).query(Self.ended(of: tenant, since: time)))
             for row in try await client.ofJobs(of: tenant).query(Self.sample(of: tenant, since: time)) {
@@ -20,20 +22,6 @@ extension PostgresJobStore: StatisticsStore {
             }
             return statistics
         }
-    }
-
-    /// The number of a tenant's jobs in each state that is not final.
-    private static func waiting(of tenant: Tenant.ID) -> Query {
-        """
-        -- jobs.waitingByState
-        SELECT state, count(*)
-        FROM (
-            SELECT \(Query.jobState) AS state
-            FROM queue q, (SELECT NULL::text AS state) r
-            WHERE q.tenant_id = \(tenant)
-        ) AS job
-        GROUP BY state
-        """
     }
 
     private static func ended(of tenant: Tenant.ID, since time: Timestamp) -> Query {

@@ -39,6 +39,28 @@ import Testing
             #expect(later.sample.jobs == 0 && later.sample.duration == nil)
         }
     }
+
+    @Test func `jobs that wait are counted up to a bound, beside which others are counted`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, queue) = (fixture.store(), fixture.queue())
+            _ = try await store.enqueue([try NewJob.make()])
+            #expect(try await queue.claim(limit: 1).count == 1)
+            try await fixture.database.client.query(
+                """
+                WITH job AS (
+                    INSERT INTO jobs (tenant_id, id, spec)
+                    SELECT 1, gen_random_uuid(), \(RawJSON(try JobSpec.make().json))
+                    FROM generate_series(1, \(Int32(BoundedCount.limit) + 1))
+                    RETURNING id
+                )
+                INSERT INTO queue (tenant_id, job_id, rank, claim)
+                SELECT 1, id, 500, 0
+                FROM job
+                """)
+            let found = try await store.statistics(of: fixture.tenant, since: .now)
+            #expect(found.current == [.running: 1, .queued: BoundedCount.limit])
+        }
+    }
 }
 
 extension JobOutcome {

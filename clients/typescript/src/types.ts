@@ -2502,7 +2502,7 @@ export interface EndedJobs {
 export interface Statistics {
   from: Timestamp;
   to: Timestamp;
-  /** Jobs that are not final, now, by their state. */
+  /** Jobs that are not final, now, by their state; 10000 where there are as many or more. */
   current: Record<string, number>;
   /** Jobs that ended since `from`. */
   ended: EndedJobs & {

@@ -2398,7 +2398,7 @@ class Statistics(Model):
     from_: Timestamp
     to: Timestamp
     current: dict[str, int]
-    """Jobs that are not final, now, by their state."""
+    """Jobs that are not final, now, by their state; 10000 where there are as many or more."""
     ended: StatisticsEnded
     """Jobs that ended since `from`."""
     hours: list[StatisticsHoursItem]
