@@ -128,21 +128,26 @@ package enum ScheduleState: String, Sendable, CaseIterable {
 package struct DueRuns: Sendable, Equatable {
     /// In their order.
     package let times: [Timestamp]
-    /// The next look; nil when no time is left.
+    /// The next look, which is due already when not all jobs that were missed are made at once; nil when no time is
+    /// left.
     package let next: Timestamp?
 
     /// - Parameters:
     ///   - isBusy: The job that was made last is not final.
     ///   - now: The schedule's next time has come by then.
     package init(of schedule: Schedule, isBusy: Bool, now: Timestamp) {
-        next = schedule.next(after: now)
         let due = Self.due(schedule, now)
+        var later: Timestamp?
         switch schedule.spec.overlap {
         case .skip where isBusy: times = []
         // Of several at once all but one would overlap.
         case .skip: times = due.suffix(1)
+        case .allow where due.count > 1:
+            times = Array(due.prefix(schedule.spec.maximumJobsAtOnce))
+            later = due.dropFirst(times.count).first
         case .allow: times = due
         }
+        next = later ?? schedule.next(after: now)
     }
 
     private static func due(_ schedule: Schedule, _ now: Timestamp) -> [Timestamp] {

@@ -20,13 +20,16 @@ package struct ScheduleSpec: Sendable, Equatable {
 
     /// How late a job may be made that is not to be missed.
     package static let tolerance = Duration.seconds(30)
-    /// The most jobs that one look at a schedule makes; of more times that passed, the last ones count.
+    /// The most jobs that are made for missed times; of more times that passed, the last ones count.
     package static let maximumMissedRuns = 100
 
     /// The URL of the template of a schedule to a URL group (RFC 2606: it is no host's).
     package static let urlOfGroups = "http://url-group.invalid/"
-    /// How many bytes such a template may have: it is stored once for each URL.
-    private static let maximumTemplateOfGroups = 131_072
+    /// How many bytes a template may have: it is read at each time of the schedule, and stored once for each missed time
+    /// or URL.
+    package static let maximumTemplate = 131_072
+    /// About how many bytes of jobs are made at once of times that passed.
+    private static let maximumBytesAtOnce = 1 << 20
     package static let noURLGroup = "is not a URL group of yours"
 
     package let recurrence: Recurrence
@@ -54,6 +57,12 @@ extension ScheduleSpec {
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
         try self.init(json, readingJob: { value throws(InvalidInput) in try JobSpec(json: value) })
+        // With its secrets, which are not in what is stored.
+        if job.json(.open).count > Self.maximumTemplate {
+            throw InvalidInput(
+                pointer: "/job",
+                message: "has more than \(Self.maximumTemplate) bytes, which is what the job of a schedule may have")
+        }
     }
 
     /// Reads what ``write(_:)`` wrote.
@@ -100,10 +109,10 @@ extension ScheduleSpec {
         if "\(job.request.url)" != urlOfGroups {
             check.refuse("/job/request/url", "must be \(urlOfGroups) beside urlGroup, whose URLs take its place")
         }
-        if job.json.count > maximumTemplateOfGroups {
-            check.refuse("/job", "has more than \(maximumTemplateOfGroups) bytes, too many beside urlGroup")
-        }
     }
+
+    /// How many jobs of times that passed are made at once.
+    var maximumJobsAtOnce: Int { max(1, Self.maximumBytesAtOnce / job.json(.open).count) }
 
     private static func recurrence(_ object: JSONObjectReader) -> Recurrence? {
         if let cron = object["cron"] {

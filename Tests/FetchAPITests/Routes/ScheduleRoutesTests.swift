@@ -70,6 +70,21 @@ import Testing
         }
     }
 
+    @Test func `a job of more than 128 KiB is refused where a schedule is made or changed`() async throws {
+        try await TestServer().test { call async throws in
+            let place = try await made(call)
+            let text = String(repeating: "x", count: 131_072)
+            let job = #""job":{"request":{"url":"https://a.example/","method":"POST","body":{"text":"\#(text)"}}}"#
+            for answer in [
+                try await call(.post, Self.path, body: #"{"interval":60,\#(job)}"#),
+                try await call(.patch, place, body: "{\(job)}"),
+            ] {
+                #expect(answer.problem == .invalidInput)
+                #expect(answer.json?["errors"]?[0]?["pointer"]?.string == "/job")
+            }
+        }
+    }
+
     @Test func `a schedule is paused and goes on`() async throws {
         try await TestServer().test { call async throws in
             let place = try await made(call)

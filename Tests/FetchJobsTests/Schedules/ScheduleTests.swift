@@ -4,8 +4,16 @@ import Testing
 @Suite struct ScheduleTests {
     private static let job = #""job": {"request": "https://origin.example/a"}"#
 
-    private func schedule(_ more: String, createdAt: String = "2026-11-22T10:00:00Z") throws -> Schedule {
-        let spec = try ScheduleSpec(json: JSONParser.parse("{\(Self.job), \(more)}".utf8))
+    /// One whose requests have a body of so many bytes.
+    private static func job(bytes: Int, _ more: String = "") -> String {
+        let body = #""body": {"text": "\#(String(repeating: "x", count: bytes))"}"#
+        return #""job": {"request": {"url": "https://a.example/", "method": "POST", \#(body)\#(more)}}"#
+    }
+
+    private func schedule(
+        _ more: String, job: String = job, createdAt: String = "2026-11-22T10:00:00Z"
+    ) throws -> Schedule {
+        let spec = try ScheduleSpec(json: JSONParser.parse("{\(job), \(more)}".utf8))
         return Schedule(tenant: Tenant.ID(rawValue: 1), spec: spec, createdAt: try time(createdAt))
     }
 
@@ -60,6 +68,20 @@ import Testing
         let runs = try runs(#""missedRuns": "runAll""#, at: "2027-11-22T10:00:30Z")
         #expect(runs.times.count == ScheduleSpec.maximumMissedRuns && runs.times.last == "10:00:00")
         #expect(runs.times.first == "08:21:00")
+    }
+
+    @Test func `missed times of a large job have theirs a few at a time, and none is left out`() throws {
+        var schedule = try schedule(#""interval": 60, "missedRuns": "runAll""#, job: Self.job(bytes: 100_000))
+        let now = try time("2026-11-22T10:25:30Z")
+        var made: [[Timestamp]] = []
+        while let next = schedule.nextRunAt, next <= now {
+            let runs = DueRuns(of: schedule, isBusy: false, now: now)
+            made.append(runs.times)
+            schedule.nextRunAt = runs.next
+        }
+        #expect(made.map(\.count) == [10, 10, 5])
+        #expect(made.flatMap(\.self) == schedule.times(after: schedule.createdAt, maximum: 25))
+        #expect(schedule.nextRunAt == (try time("2026-11-22T10:26:00Z")))
     }
 
     @Test func `a job that would overlap another is not made when the schedule says so`() throws {
@@ -137,6 +159,16 @@ import Testing
         let text = text.replacing("JOB", with: Self.job).replacing("GROUP", with: group)
         let refusal = #expect(throws: InvalidInput.self) { try ScheduleSpec(json: JSONParser.parse(text.utf8)) }
         #expect(refusal?.violations.map(\.pointer) == [pointer], "\(refusal?.violations ?? [])")
+    }
+
+    @Test(arguments: ["", #", "sensitive": ["body"]"#])
+    func `a job of more than 128 KiB is refused, also where its body is a secret`(_ more: String) throws {
+        _ = try schedule(#""interval": 60"#, job: Self.job(bytes: 130_000, more))
+        let refusal = #expect(throws: InvalidInput.self) {
+            try schedule(#""interval": 60"#, job: Self.job(bytes: 131_072, more))
+        }
+        #expect(refusal?.violations.map(\.pointer) == ["/job"])
+        #expect(refusal?.violations.first?.message.contains("131072") == true)
     }
 
     @Test(arguments: [

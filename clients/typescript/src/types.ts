@@ -184,15 +184,14 @@ export interface ScheduleSpec {
   interval?: number;
   /**
    * A job is made for each URL that the URL group with this name (`POST /v2/topics/{name}/endpoints`) has when a
-   * time comes. The URL of `job` is then `http://url-group.invalid/`, whose place they take, `job` has 131 072
-   * bytes at most, `missedRuns` is not `runAll`, and `overlap` is `allow`. Such a schedule runs at its times
-   * alone.
+   * time comes. The URL of `job` is then `http://url-group.invalid/`, whose place they take, `missedRuns` is not
+   * `runAll`, and `overlap` is `allow`. Such a schedule runs at its times alone.
    */
   urlGroup?: string;
   /**
-   * What each job is made from. It says nothing of one job alone (`runAt`, `delay`, `expiresAt`, `suspended`,
-   * `resumeFrom`, `group`, a body that is a stream), names no ephemeral session, and its credentials are stored
-   * ones.
+   * What each job is made from, in 131 072 bytes at most. It says nothing of one job alone (`runAt`, `delay`,
+   * `expiresAt`, `suspended`, `resumeFrom`, `group`, a body that is a stream), names no ephemeral session, and its
+   * credentials are stored ones.
    */
   job: JobSpec;
   missedRuns?: MissedRuns;
