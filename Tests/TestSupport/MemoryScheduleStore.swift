@@ -22,7 +22,7 @@ package final class MemoryScheduleStore: ScheduleStore {
 
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
-    ) async throws(StoreError) -> Creation<Schedule> {
+    ) async throws(StoreError) -> Creation<Schedule>? {
         stored.withLock { stored in
             if let idempotency,
                 let first = stored.first(where: {
@@ -30,6 +30,9 @@ package final class MemoryScheduleStore: ScheduleStore {
                 })
             {
                 return first.idempotency == idempotency ? .replayed(first.schedule) : .conflict
+            }
+            guard stored.count(where: { $0.schedule.tenant == schedule.tenant }) < Schedule.maximumCount else {
+                return nil
             }
             stored.append(Stored(schedule: schedule, idempotency: idempotency))
             return .created(schedule)

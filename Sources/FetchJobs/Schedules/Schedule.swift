@@ -17,6 +17,9 @@ package struct Schedule: Sendable {
         }
     }
 
+    /// How many a tenant may have: each look of a node at those that are due numbers all of them.
+    package static let maximumCount = 1000
+
     package let id: ID
     package let tenant: Tenant.ID
     package var spec: ScheduleSpec

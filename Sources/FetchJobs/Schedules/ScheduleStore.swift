@@ -1,6 +1,10 @@
 /// The schedules, as those see them who make and query them.
 package protocol ScheduleStore: Sendable {
-    func create(_ schedule: Schedule, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Schedule>
+    /// Stores a new schedule.
+    ///
+    /// - Returns: nil when the tenant has ``Schedule/maximumCount`` of them; those that are made at the same time may be
+    ///   a few more.
+    func create(_ schedule: Schedule, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Schedule>?
 
     /// The schedule of this id, or nil when the tenant has no such schedule.
     func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule?

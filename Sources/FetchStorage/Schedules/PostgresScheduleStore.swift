@@ -23,11 +23,18 @@ package struct PostgresScheduleStore: ScheduleStore {
 
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
-    ) async throws(StoreError) -> Creation<Schedule> {
+    ) async throws(StoreError) -> Creation<Schedule>? {
         try await StoreError.wrap {
             let key = CreationKey(try await schedule.naming(idempotency, keys))
+            guard try await hasRoom(of: schedule.tenant) else {
+                // A repeated request is answered as ever.
+                let earlier = try await key.createdBefore(
+                    of: schedule.tenant, in: Self.table, Schedule.columns, client: client)
+                guard let earlier else { return nil }
+                return .replayed(try await Schedule(row: earlier, keys))
+            }
             let creation = try await key.create(
-                schedule.id, of: schedule.tenant, in: ("schedules", "s"), Schedule.columns,
+                schedule.id, of: schedule.tenant, in: Self.table, Schedule.columns,
                 by: """
                     INSERT INTO schedules AS s (tenant_id, id, spec, sealed_secrets, created_at, next_run_at)
                     SELECT \(schedule.tenant), \(schedule.id), \(RawJSON(schedule.spec.json)),
@@ -37,6 +44,20 @@ package struct PostgresScheduleStore: ScheduleStore {
             if case .created = creation { onChange() }
             return try await creation.map { try await Schedule(row: $0, keys) }
         }
+    }
+
+    private static let table: (name: Query, alias: Query) = ("schedules", "s")
+
+    private func hasRoom(of tenant: Tenant.ID) async throws -> Bool {
+        let rows = try await client.of(tenant).query(
+            """
+            -- schedules.room
+            SELECT count(*) < \(Int64(Schedule.maximumCount))
+            FROM schedules
+            WHERE tenant_id = \(tenant)
+            """
+        )
+        return try rows.first?.decode(at: 0) ?? false
     }
 
     package func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule? {

@@ -53,6 +53,30 @@ import Testing
         }
     }
 
+    @Test func `a tenant has a thousand schedules at most, however they are made`() async throws {
+        let server = try await TestServer()
+        let spec = try ScheduleSpec(json: JSONParser.parse(Self.body.utf8))
+        for _ in 1..<1000 {
+            _ = try await server.schedules.create(Schedule(tenant: server.key.tenant, spec: spec), nil)
+        }
+        try await server.test { call async throws in
+            let key: HTTPFields = [.idempotencyKey: "k"]
+            let last = try await call(.post, Self.path, headers: key, body: Self.body)
+            #expect(last.status == .created)
+            let refused = try await call(.post, Self.path, body: Self.body)
+            #expect(refused.problem == .invalidInput)
+            #expect(refused.text.contains("the 1000 that a tenant may have"), "\(refused.text)")
+            #expect(try await call(.post, Self.path, headers: key, body: Self.body).bytes == last.bytes)
+            let cron: HTTPFields = [try #require(HTTPField.Name("Upstash-Cron")): "0 0 1 1 *"]
+            let message = try await call(.post, "/v2/schedules/https://a.example/", headers: cron, body: "x")
+            #expect(message.status == .badRequest, "\(message.text)")
+            #expect(message.text.contains("the 1000 that a tenant may have"), "\(message.text)")
+            let place = try #require(last.headers[.location])
+            #expect(try await call(.delete, place).status == .noContent)
+            #expect(try await call(.post, Self.path, body: Self.body).status == .created)
+        }
+    }
+
     @Test func `a schedule is changed in part, and not over a change that the client has not seen`() async throws {
         try await TestServer().test { call async throws in
             let place = try await made(call)

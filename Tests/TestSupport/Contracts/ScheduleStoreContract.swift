@@ -53,6 +53,24 @@ package enum ScheduleStoreContract {
             else { return ["the key did not count"] }
             return compare("replayed", again.id, first.id)
         },
+        Clause("a tenant has so many schedules at most, and a repeat with a key is answered as ever") { subject in
+            let key = Idempotency(key: "k", fingerprint: SHA256Digest(of: [1]))
+            let first = try subject.new()
+            _ = try await subject.store.create(first, key)
+            for _ in 1..<Schedule.maximumCount { _ = try await subject.create() }
+            let late = try subject.new()
+            let isRefused = try await subject.store.create(late, nil) == nil
+            let found = try await subject.find(late.id)
+            guard case .replayed(let again) = try await subject.store.create(subject.new(), key) else {
+                return ["the key did not count"]
+            }
+            let foreign = Schedule(tenant: subject.jobs.other, spec: first.spec)
+            let isFree = try await subject.store.create(foreign, nil) != nil
+            _ = try await subject.store.remove(first.id, of: subject.jobs.tenant)
+            return compare("refused", isRefused, true) + compare("found", found?.id, nil)
+                + compare("again", again.id, first.id) + compare("another's", isFree, true)
+                + compare("then", try await subject.store.create(late, nil) != nil, true)
+        },
         Clause("a schedule is changed from what was read, and not over another's change") { subject in
             var schedule = try await subject.create()
             schedule.setPaused(true, at: .now)

@@ -98,12 +98,11 @@ struct QStashScheduleRoutes: Sendable {
                 // Nil when another request has changed it first.
                 if try await schedules.update(old) != nil { return }
             } else {
-                do throws(StoreError) {
-                    _ = try await schedules.create(new, nil)
+                do {
+                    guard try await schedules.create(new, nil) != nil else { throw ScheduleRoutes.isFull }
                     return
-                } catch {
+                } catch let error as StoreError where error.code == .failed && number < Self.maximumTries {
                     // Another request may have made it first, and a third one removed it since.
-                    guard error.code == .failed, number < Self.maximumTries else { throw error }
                 }
             }
             try await Task.sleep(for: Self.longestPause * .random(in: 0...1))

@@ -35,8 +35,13 @@ struct ScheduleRoutes: Sendable {
         var spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
         try await check(&spec, tenant, by: try call.requireKey())
         let new = Schedule(tenant: tenant, spec: spec)
-        return try await schedules.create(new, key?.idempotency(for: spec)).response(Self.created)
+        guard let creation = try await schedules.create(new, key?.idempotency(for: spec)) else { throw Self.isFull }
+        return try creation.response(Self.created)
     }
+
+    static let isFull = InvalidInput(
+        pointer: "",
+        message: "is one schedule more than the \(Schedule.maximumCount) that a tenant may have: remove some")
 
     /// Refuses a job that could not be stored now, with pointers into the schedule.
     func check(_ spec: inout ScheduleSpec, _ tenant: Tenant.ID, by owner: APIKey) async throws {
