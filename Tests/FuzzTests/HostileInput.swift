@@ -87,6 +87,7 @@ extension HostileInput {
         .init(.setCookie, "a=b", repeating: ";a=b"), .init(.setCookie, "a=b;expires=", repeating: "1 "),
         .init(.setCookie, "a=", repeating: "x"), .init(.cookieFile, "", repeating: ".a.b\tTRUE\t/\tFALSE\t0\ta\tb\n"),
         .init(.cookieFile, ".a.b\t", repeating: marks, "\t/\tFALSE\t0\ta\tb\n"),
+        .init(.cookieFile, ".", repeating: marks, "\tTRUE\t/\tFALSE\t0\ta\tb\n"),
         .init(.cookieFile, "", repeating: marks, "\tTRUE\t/\tFALSE\t0\ta\tb\n"),
         .init(.cookieFile, ".a.b\tTRUE\t/", repeating: marks, "\tFALSE\t0\ta\tb\n"),
         .init(.cookieFile, "", repeating: "\t\n"), .init(.challenges, "Basic a=b", repeating: ", a#=b"),

@@ -123,8 +123,9 @@ extension Cookie {
         creationTime: UnixTime = .now
     ) throws(CookieRejection) {
         try Self.check(name: nameBytes, value: valueBytes, path: path)
-        let isBelow = domain.hasPrefix(".")
-        guard let host = Self.canonicalHost(isBelow ? String(domain.dropFirst()) : domain) else {
+        // By bytes: the text may be anything, and no host is compared before it is known to be one.
+        let isBelow = domain.utf8.first == UInt8(ascii: ".")
+        guard let host = Self.canonicalHost(domain.utf8.dropFirst(isBelow ? 1 : 0)) else {
             throw .domainInvalid
         }
         let isName = IPAddress(host: host) == nil
@@ -149,8 +150,8 @@ extension Cookie {
     }
 
     /// The host in the form of URL records, or `nil` when the text is no host.
-    private static func canonicalHost(_ text: String) -> String? {
-        guard let bytes = try? HostParser.parse(Array(text.utf8)[...], isSpecial: true), !bytes.isEmpty else {
+    private static func canonicalHost(_ text: some Sequence<UInt8>) -> String? {
+        guard let bytes = try? HostParser.parse(Array(text)[...], isSpecial: true), !bytes.isEmpty else {
             return nil
         }
         return String(decoding: bytes, as: UTF8.self)
