@@ -146,6 +146,7 @@ extension HostileInput {
         .init(.cron, "* * * * ", repeating: "0,", "0"), .init(.cron, "", repeating: "* "),
         .init(.curl, "curl a ", repeating: "-HA:b "), .init(.curl, "curl a -d '", repeating: "a", "'"),
         .init(.curl, "curl a -d", repeating: "'a'"), .init(.curl, "curl a -", repeating: "s"),
+        .init(.curl, "curl a -H $'a: ", repeating: "\\u0315\\u0327", "'"), .init(.curl, "", repeating: marks),
         .init(.curl, "curl a -d $'", repeating: "\\x41", "'"), .init(.curl, "curl ", repeating: "-Ab "),
         .init(.curl, "curl a --data-urlencode '", repeating: "\u{E4}", "'"),
         .init(.curl, "curl a -b", repeating: "'c=d'"),

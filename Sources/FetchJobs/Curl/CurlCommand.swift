@@ -36,6 +36,10 @@ package struct CurlCommand: Sendable {
         guard words.count <= Self.maximumArguments else {
             throw Fault("The command has more than \(Self.maximumArguments) arguments.")
         }
+        // Escapes may have made what the text itself has not.
+        guard words.allSatisfy(\.isStreamSafe) else {
+            throw Fault("An argument has more than 30 combining marks in a row.")
+        }
         guard let name = words.first else { throw Fault("There is no command.") }
         guard name == "curl" || name.hasSuffix("/curl") else {
             throw Fault("The command is not curl.")

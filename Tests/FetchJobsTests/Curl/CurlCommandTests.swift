@@ -113,6 +113,9 @@ import Testing
         {
             #expect(throws: CurlCommand.Fault.self) { try CurlCommand(text) }
         }
+        #expect(throws: CurlCommand.Fault("An argument has more than 30 combining marks in a row.")) {
+            try CurlCommand("curl https://a.example/ -H $'a: \(String(repeating: "\\u0315", count: 31))'")
+        }
         #expect(throws: CurlCommand.Fault("The command has more than 1000 arguments.")) {
             try CurlCommand("curl a " + String(repeating: "-s ", count: 1000))
         }
