@@ -18,6 +18,14 @@ import Testing
         #expect(throws: Problem.self) { try Query(text) }
     }
 
+    @Test func `a name or a value has no more marks in a row than a text has`() throws {
+        let mark = "%CC%95"
+        _ = try Query("a=\(String(repeating: mark, count: 30))")
+        for text in ["a=\(String(repeating: mark, count: 31))", "\(String(repeating: mark, count: 31))=a"] {
+            #expect(throws: Problem.self) { try Query(text) }
+        }
+    }
+
     @Test func `what is written is read again`() throws {
         let value = String(String.UnicodeScalarView((1...0x250).compactMap { Unicode.Scalar($0 as UInt32) })) + "😀"
         let text = Query.text([("a", value), ("b", nil), ("c", "-._~ &=+%")])
