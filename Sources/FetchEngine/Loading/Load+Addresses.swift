@@ -48,7 +48,8 @@ extension Load {
     }
 
     private func lookUp(_ key: HostAddresses.Key, on loop: isolated TransferLoop) async -> [IPAddress]? {
-        let found = await HostAddresses.lookUp(key, for: "\(session.identifier)")
+        let owner = HostAddresses.owner(of: configuration, in: session.identifier)
+        let found = await HostAddresses.lookUp(key, for: owner)
         if let found, !found.isEmpty { loop.hostAddresses.keep(found, for: key) }
         return found
     }
@@ -104,8 +105,8 @@ extension TargetGuard {
 
     /// The addresses that the system's resolver has for a name; none when it does not answer in time.
     ///
-    /// - Parameter group: The caller; no group may take all of the threads.
-    package static func lookUp(_ host: String, for group: String) async -> [IPAddress] {
-        await HostAddresses.lookUp(HostAddresses.Key(host: host, family: .any), for: "verdicts \(group)") ?? []
+    /// - Parameter owner: The caller, as in the configuration of its loads; no owner may take all of the threads.
+    package static func lookUp(_ host: String, for owner: String) async -> [IPAddress] {
+        await HostAddresses.lookUp(HostAddresses.Key(host: host, family: .any), for: owner) ?? []
     }
 }

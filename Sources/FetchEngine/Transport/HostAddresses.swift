@@ -22,7 +22,9 @@ struct HostAddresses {
     /// No more are tried.
     private static let most = 16
     private static let patience: Duration = .seconds(5)
-    /// A name server that hangs delays only the lookups of the group that asks for its names.
+    /// How long a lookup waits for a thread besides: until those of others whose name servers hang have ended, mostly.
+    private static let turn: Duration = .seconds(10)
+    /// A name server that hangs delays only the lookups of the owner that asks for its names.
     private static let threads = BlockingThreads(maximum: 128, maximumPerGroup: 16, maximumWaiting: 4096)
 
     private var entries: [Key: Entry] = [:]
@@ -42,12 +44,19 @@ struct HostAddresses {
         entries[key] = Entry(addresses: addresses, expiry: .now.advanced(by: Self.lifetime))
     }
 
+    /// Who looks names up for a load: its owner, in whichever session it is.
+    ///
+    /// - Parameter session: It is the owner where none is named, and is no tenant's number then.
+    static func owner(of configuration: SessionConfiguration, in session: UInt64) -> String {
+        configuration.owner ?? "session \(session)"
+    }
+
     /// Asks the system's resolver.
     ///
-    /// - Parameter group: The caller; no group may take all of the threads.
+    /// - Parameter owner: The caller; no owner may take all of the threads.
     /// - Returns: None when the name has no address; nil when that took too long.
-    static func lookUp(_ key: Key, for group: String) async -> [IPAddress]? {
-        await threads.run(in: group, patience: patience) { resolve(key) }
+    static func lookUp(_ key: Key, for owner: String) async -> [IPAddress]? {
+        await threads.run(in: owner, patience: patience, turn: turn) { resolve(key) }
     }
 
     private static func resolve(_ key: Key) -> [IPAddress] {

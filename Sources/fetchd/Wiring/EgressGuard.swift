@@ -24,7 +24,7 @@ struct EgressGuard: Sendable {
         case .url: return TargetJudgement(refusal: refusal(of: url, for: tenant)?.told)
         case .addresses:
             let verdict = await targets(of: tenant).verdict(on: url) { host in
-                await TargetGuard.lookUp(host, for: "\(tenant)")
+                await TargetGuard.lookUp(host, for: tenant.description)
             }
             return TargetJudgement(refusal: verdict.refusal?.told, resolves: verdict.resolves)
         }

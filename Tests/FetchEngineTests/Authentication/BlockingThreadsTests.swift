@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FetchEngine
@@ -72,8 +73,64 @@ import Testing
         #expect(door.entered == 1)
     }
 
+    // Proves: SEC-45.
+    @Test func `the next thread is for who has the fewest, however many calls of another have waited for longer`()
+        async throws
+    {
+        let threads = BlockingThreads(maximum: 2, maximumPerGroup: 2)
+        let (first, others) = (Door(), Door())
+        @Sendable func call(_ group: String, _ door: Door? = nil) async -> Bool? {
+            await threads.run(in: group, patience: .seconds(30)) {
+                door?.wait()
+                return true
+            }
+        }
+        try await withThrowingTaskGroup(of: Bool?.self) { tasks in
+            tasks.addTask { await call("hangs", first) }
+            try await until { first.entered == 1 }
+            for _ in 0..<5 { tasks.addTask { await call("hangs", others) } }
+            try await until { others.entered == 1 && threads.waiting == 4 }
+            async let answer = call("answers")
+            try await until { threads.waiting == 5 }
+            first.open()
+            #expect(await answer == true)
+            others.open()
+            for try await value in tasks { #expect(value == true) }
+        }
+    }
+
+    @Test func `the wait for a thread costs no patience while its turn may come`() async throws {
+        let threads = BlockingThreads(maximum: 1, maximumPerGroup: 1)
+        let door = Door()
+        async let held: Void? = threads.run(in: "hangs", patience: .seconds(30)) { door.wait() }
+        try await until { door.entered == 1 }
+        async let patient = threads.run(in: "other", patience: .seconds(1), turn: .seconds(30)) { true }
+        try await until { threads.waiting == 1 }
+        // Of the same patience, and later.
+        #expect(await threads.run(in: "other", patience: .seconds(1)) { true } == nil)
+        door.open()
+        #expect(await patient == true)
+        #expect(await held != nil)
+    }
+
     @Test func `a full line takes nobody`() async {
         let threads = BlockingThreads(maximum: 1, maximumPerGroup: 1, maximumWaiting: 0)
         #expect(await threads.run(in: "any", patience: .seconds(30)) { true } == nil)
+    }
+
+    @Test func `the full line of one group takes nothing from another`() async throws {
+        let threads = BlockingThreads(maximum: 1, maximumPerGroup: 1, maximumWaiting: 1)
+        let door = Door()
+        async let held: Void? = threads.run(in: "hangs", patience: .seconds(30)) { door.wait() }
+        try await until { door.entered == 1 }
+        async let waiting = threads.run(in: "hangs", patience: .seconds(30)) { true }
+        try await until { threads.waiting == 1 }
+        #expect(await threads.run(in: "hangs", patience: .seconds(30)) { true } == nil)
+        async let other = threads.run(in: "other", patience: .seconds(30)) { true }
+        try await until { threads.waiting == 2 }
+        door.open()
+        #expect(await other == true)
+        #expect(await waiting == true)
+        #expect(await held != nil)
     }
 }
