@@ -165,7 +165,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     package var fileMount: String?
     /// The owner of its loads; nil, the default: the session is an owner of its own.
     ///
-    /// Where loads have to wait for descriptors, owners take turns.
+    /// Where loads have to wait for descriptors, or for threads to look names up, owners take turns. They share no
+    /// connections, in one session either.
     package var owner: String?
     /// See ``protocolHandlers``.
     var handlerList: HandlerList?

@@ -22,6 +22,7 @@ final class ConnectionSettings: Sendable, Hashable {
         let httpVersion: HTTPVersionPolicy
         let network: NetworkConfiguration
         let ftp: FTPConfiguration
+        let owner: String?
 
         init(_ configuration: SessionConfiguration) {
             targetPolicy = configuration.targetPolicy
@@ -29,6 +30,7 @@ final class ConnectionSettings: Sendable, Hashable {
             httpVersion = configuration.httpVersion
             network = configuration.network
             ftp = configuration.ftp
+            owner = configuration.owner
         }
     }
 

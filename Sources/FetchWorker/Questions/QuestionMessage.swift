@@ -46,6 +46,7 @@ struct QuestionMessage: Sendable {
         request.headerFields = WebhookMessage(id: question.id.description, body: body)
             .headers(signedWith: endpoint.secrets(at: now), at: now.seconds, in: trace)
         var configuration = session.configuration
+        configuration.owner = endpoint.tenant.description
         reach?.narrow(&configuration, for: endpoint.tenant)
         endpoint.serverTrust.apply(to: &configuration)
         configuration.tls.clientIdentity = endpoint.clientIdentity

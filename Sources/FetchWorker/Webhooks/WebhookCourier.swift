@@ -319,13 +319,13 @@ package final class WebhookCourier: Service, Notifiable {
 
     private func answer(to request: Request, from endpoint: WebhookEndpoint) async -> DeliveryAttempt.Result {
         var configuration = session.configuration
+        configuration.owner = endpoint.tenant.description
         reach?.narrow(&configuration, for: endpoint.tenant)
         endpoint.serverTrust.apply(to: &configuration)
         configuration.tls.clientIdentity = endpoint.clientIdentity
         configuration.redirects.policy = .return
         configuration.timeoutIntervalForResource = self.configuration.timeout
-        // The slots decide how many are under way: endpoints at one host, of many tenants even, do not wait for
-        // others.
+        // The slots decide how many are under way: endpoints at one host do not wait for each other.
         configuration.httpMaximumConnectionsPerHost = self.configuration.concurrency
         do throws(LoadError) {
             let task = session.dataTask(with: request, configuration: configuration)

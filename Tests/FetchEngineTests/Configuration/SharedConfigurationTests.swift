@@ -21,6 +21,7 @@ import Testing
         arguments: [
             { $0.targetPolicy = .publicOnly }, { $0.tls.minimumVersion = .tls13 }, { $0.httpVersion = .http2 },
             { $0.network.happyEyeballsDelay = .seconds(1) }, { $0.ftp.encryption = .required },
+            { $0.owner = "another" },
         ] as [@Sendable (inout SessionConfiguration) -> Void])
     func `what connections depend on gives a configuration settings of its own`(
         _ change: @Sendable (inout SessionConfiguration) -> Void

@@ -92,6 +92,22 @@ import Testing
         #expect(origin.connections.count == 3)
     }
 
+    // Proves: SEC-21, SEC-42.
+    @Test func `owners do not share connections, in one session either`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        let session = Session()
+        for owner in ["one", "another", "one", "another"] {
+            var configuration = session.configuration
+            configuration.owner = owner
+            let url = try URLRecord(origin.url("/\(owner)"))
+            let task = session.dataTask(with: Request(url: url), configuration: configuration)
+            #expect(try await task.response(bufferingUpTo: 100).status == .ok)
+        }
+        #expect(origin.connections.count == 2)
+        #expect(origin.received(on: 0).contains("GET /one ") && !origin.received(on: 0).contains("/another"))
+        #expect(origin.received(on: 1).contains("GET /another ") && !origin.received(on: 1).contains("/one"))
+    }
+
     // Proves: SES-8.
     @Test func `no more connections to a host are used than allowed, and all loads are served`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")

@@ -81,9 +81,11 @@ import Testing
         }
     }
 
-    private func endpoint(_ receiver: Receiver, failingSince: Timestamp? = nil) async throws -> WebhookEndpoint {
-        let url = try URLRecord("http://127.0.0.1:\(receiver.origin.port)/hook")
-        var endpoint = WebhookEndpoint(tenant: .first, url: url, events: [.jobRedirected], createdAt: clock.date)
+    private func endpoint(
+        _ receiver: Receiver, of tenant: Tenant.ID = .first, at path: String = "/hook", failingSince: Timestamp? = nil
+    ) async throws -> WebhookEndpoint {
+        let url = try URLRecord(receiver.origin.url(path))
+        var endpoint = WebhookEndpoint(tenant: tenant, url: url, events: [.jobRedirected], createdAt: clock.date)
         endpoint.failingSince = failingSince
         try await store.add(endpoint)
         return endpoint
@@ -95,14 +97,34 @@ import Testing
             let event = JobEvent(
                 position: JobEvent.Position(attempt: 1, number: 1), name: .redirected,
                 data: RawJSON(Array("{}".utf8)))
-            return RunEvent(event, of: Job.ID(), in: nil, tenant: .first, to: endpoint.id)
+            return RunEvent(event, of: Job.ID(), in: nil, tenant: endpoint.tenant, to: endpoint.id)
         }
         try await store.add(events)
         return events.map(\.id)
     }
 
-    private func delivery(_ id: WebhookDelivery.ID) async throws -> StoredDelivery {
-        try #require(try await store.delivery(id, of: .first))
+    private func delivery(_ id: WebhookDelivery.ID, of tenant: Tenant.ID = .first) async throws -> StoredDelivery {
+        try #require(try await store.delivery(id, of: tenant))
+    }
+
+    // One message at a time, so that all could go by one connection.
+    // Proves: SEC-21, SEC-35, SEC-42.
+    @Test func `messages of two tenants to one receiver share no connection`() async throws {
+        let receiver = try Receiver(204)
+        let one = try await endpoint(receiver, at: "/one")
+        let another = try await endpoint(receiver, of: .second, at: "/another")
+        let (ids, others) = (try await add(3, to: one), try await add(3, to: another))
+        var configuration = WebhookCourier.Configuration()
+        configuration.concurrency = 1
+        try await run(courier(configuration)) {
+            for id in ids { try await until { try await delivery(id).state == .delivered } }
+            for id in others { try await until { try await delivery(id, of: .second).state == .delivered } }
+        }
+        #expect(receiver.origin.connections.count == 2)
+        for index in receiver.origin.connections.indices {
+            let text = receiver.origin.received(on: index)
+            #expect(text.contains("POST /one ") != text.contains("POST /another "))
+        }
     }
 
     @Test func `what is not taken is sent again after each wait of the schedule, and then given up`() async throws {
