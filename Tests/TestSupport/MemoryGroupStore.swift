@@ -51,11 +51,12 @@ package final class MemoryGroupStore: GroupStore {
     }
 
     package func close(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup? {
-        jobs.state.withLock { state in
-            guard let group = state.group(id, of: tenant) else { return }
-            state.groups[id]?.group.closedAt = group.closedAt ?? .now
+        let isClosed = jobs.state.withLock { state in
+            guard state.group(id, of: tenant)?.state == .open else { return false }
+            state.groups[id]?.group.closedAt = .now
+            return true
         }
-        try await settle()
+        if isClosed { try await settle([JobGroup.Address(tenant: tenant, id: id)]) }
         return try await group(id, of: tenant)
     }
 
@@ -67,13 +68,40 @@ package final class MemoryGroupStore: GroupStore {
         }
     }
 
-    package func settle() async throws(StoreError) {
+    package func settle(_ groups: [JobGroup.Address]) async throws(StoreError) {
         jobs.state.withLock { state in
-            for group in state.groups.values.map(\.group) where group.state == .closed {
+            for group in groups where state.group(group.id, of: group.tenant)?.state == .closed {
                 guard state.jobs(of: group.id).allSatisfy(\.state.isFinal) else { continue }
                 state.groups[group.id]?.group.finishedAt = .now
             }
         }
+    }
+
+    package func settle(
+        after last: JobGroup.Address?, limit: Int
+    ) async throws(StoreError) -> JobGroup.Address? {
+        let part = jobs.state.withLock { state in
+            state.groups.values.map(\.group)
+                .filter { $0.state == .closed }
+                .map { JobGroup.Address(tenant: $0.tenant, id: $0.id) }
+                .filter { group in last.map { Self.isInOrder($0, group) } ?? true }
+                .sorted(by: Self.isInOrder)
+                .prefix(limit).map(\.self)
+        }
+        try await settle(part)
+        return part.count < limit ? nil : part.last
+    }
+
+    private static func isInOrder(_ one: JobGroup.Address, _ other: JobGroup.Address) -> Bool {
+        (one.tenant.rawValue, one.id) < (other.tenant.rawValue, other.id)
+    }
+}
+
+extension GroupStore {
+    /// Looks at all groups, part by part.
+    package func settle() async throws(StoreError) {
+        var last: JobGroup.Address?
+        repeat { last = try await settle(after: last, limit: 100) } while last != nil
     }
 }
 

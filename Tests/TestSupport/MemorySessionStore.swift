@@ -78,16 +78,18 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         of tenant: Tenant.ID,
         _ mode: Invalidation
     ) async throws(StoreError) -> TenantSession? {
-        let outstanding = jobs.state.withLock { state -> [Job.ID] in
+        let outstanding = jobs.state.withLock { state -> [Job.ID]? in
             guard let session = state.session(id, of: tenant)?.session,
                 session.state == .active || (session.state == .finishing && mode == .cancel)
-            else { return [] }
+            else { return nil }
             state.sessions[id]?.session.state = mode.state
             state.sessions[id]?.session.invalidatedAt = session.invalidatedAt ?? .now
             return mode == .cancel ? state.outstanding(of: id) : []
         }
-        try await jobs.cancel(outstanding, of: tenant, .plainly)
-        try await settle()
+        if let outstanding {
+            try await jobs.cancel(outstanding, of: tenant, .plainly)
+            try await settle([SessionAddress(tenant: tenant, session: id)])
+        }
         return try await session(id, of: tenant)
     }
 
@@ -112,10 +114,11 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         }
     }
 
-    package func settle() async throws(StoreError) {
+    package func settle(_ sessions: [SessionAddress]) async throws(StoreError) {
         jobs.state.withLock { state in
-            for id in Array(state.sessions.keys) where state.outstanding(of: id).isEmpty {
-                guard var stored = state.sessions[id] else { continue }
+            for session in sessions where state.outstanding(of: session.session).isEmpty {
+                let id = session.session
+                guard var stored = state.session(id, of: session.tenant) else { continue }
                 if stored.hasEvents {
                     stored.hasEvents = false
                     (stored.session.eventsFinishedAt, stored.session.eventsAcknowledgedAt) = (.now, nil)
@@ -126,6 +129,25 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
                 state.sessions[id] = stored
             }
         }
+    }
+
+    package func settle(
+        after last: SessionAddress?, limit: Int
+    ) async throws(StoreError) -> SessionAddress? {
+        let part = jobs.state.withLock { state in
+            state.sessions.values
+                .filter { $0.hasEvents || [.finishing, .cancelling].contains($0.session.state) }
+                .map { SessionAddress(tenant: $0.session.tenant, session: $0.session.id) }
+                .filter { session in last.map { Self.isInOrder($0, session) } ?? true }
+                .sorted(by: Self.isInOrder)
+                .prefix(limit).map(\.self)
+        }
+        try await settle(part)
+        return part.count < limit ? nil : part.last
+    }
+
+    private static func isInOrder(_ one: SessionAddress, _ other: SessionAddress) -> Bool {
+        (one.tenant.rawValue, one.session) < (other.tenant.rawValue, other.session)
     }
 
     // MARK: SnapshotStore
@@ -159,6 +181,14 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
             snapshots[id] = nil
             return true
         }
+    }
+}
+
+extension SessionStore {
+    /// Looks at all sessions, part by part.
+    package func settle() async throws(StoreError) {
+        var last: SessionAddress?
+        repeat { last = try await settle(after: last, limit: 100) } while last != nil
     }
 }
 

@@ -21,6 +21,14 @@ package protocol GroupStore: Sendable {
     /// Removes a finished group; its jobs stay. False when the tenant has no such group.
     func remove(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
-    /// Finishes groups that are closed and whose jobs are final, and has that told, once.
-    func settle() async throws(StoreError)
+    /// Finishes those of some groups that are closed and whose jobs are final, and has that told, once.
+    func settle(_ groups: [JobGroup.Address]) async throws(StoreError)
+
+    /// Does the same for a part of all groups that are closed and not finished, in an order of them.
+    ///
+    /// - Parameters:
+    ///   - last: The last one of the part before; nil for the first part.
+    ///   - limit: How many are looked at, whether or not they can be finished.
+    /// - Returns: The last one of the part; nil when none is left.
+    func settle(after last: JobGroup.Address?, limit: Int) async throws(StoreError) -> JobGroup.Address?
 }

@@ -6,6 +6,17 @@ package struct JobGroup: Sendable {
 
     package typealias ID = Identifier<Kind>
 
+    /// Which group of which tenant.
+    package struct Address: Hashable, Sendable {
+        package let tenant: Tenant.ID
+        package let id: ID
+
+        package init(tenant: Tenant.ID, id: ID) {
+            self.tenant = tenant
+            self.id = id
+        }
+    }
+
     package let id: ID
     package let tenant: Tenant.ID
     package let spec: JobGroupSpec

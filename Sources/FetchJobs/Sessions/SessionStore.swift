@@ -29,8 +29,16 @@ package protocol SessionStore: Sendable {
     /// Removes an invalidated session; false when there is no such session.
     func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
-    /// Ends sessions whose last job has ended, and lets their clients be told.
-    func settle() async throws(StoreError)
+    /// Ends those of some sessions whose last job has ended, and lets their clients be told.
+    func settle(_ sessions: [SessionAddress]) async throws(StoreError)
+
+    /// Does the same for a part of all sessions that are ending or have events to tell, in an order of them.
+    ///
+    /// - Parameters:
+    ///   - last: The last one of the part before; nil for the first part.
+    ///   - limit: How many are looked at, whether or not they can end.
+    /// - Returns: The last one of the part; nil when none is left.
+    func settle(after last: SessionAddress?, limit: Int) async throws(StoreError) -> SessionAddress?
 }
 
 /// A session about to be made.

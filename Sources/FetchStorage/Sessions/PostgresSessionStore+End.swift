@@ -7,7 +7,7 @@ extension PostgresSessionStore {
         of tenant: Tenant.ID,
         _ mode: Invalidation
     ) async throws(StoreError) -> TenantSession? {
-        try await StoreError.wrap {
+        let invalidated = try await StoreError.wrap {
             try await client.of(tenant).query(
                 """
                 -- sessions.invalidate
@@ -22,7 +22,7 @@ extension PostgresSessionStore {
                 """
             )
         }
-        try await settle()
+        if !invalidated.isEmpty { try await settle([SessionAddress(tenant: tenant, session: id)]) }
         return try await session(id, of: tenant)
     }
 
@@ -107,25 +107,65 @@ extension PostgresSessionStore {
         }
     }
 
-    package func settle() async throws(StoreError) {
-        try await cancelOutstanding()
+    package func settle(
+        after last: SessionAddress?, limit: Int
+    ) async throws(StoreError) -> SessionAddress? {
+        let tenant = last?.tenant ?? Tenant.ID(rawValue: .min)
+        let id = last?.session ?? TenantSession.ID(UUIDv7(high: 0, low: 0))
+        let part = try await StoreError.wrap {
+            try await client.query(
+                """
+                -- sessions.quiet
+                WITH part AS MATERIALIZED (
+                    SELECT s.tenant_id, s.id, s.state
+                    FROM sessions s
+                    WHERE (s.state IN ('finishing', 'cancelling') OR s.has_events)
+                        AND (s.tenant_id, s.id) > (\(tenant), \(id))
+                    ORDER BY s.tenant_id, s.id
+                    LIMIT \(limit)
+                )
+                -- Of one that is being cancelled, jobs may have been left that were not asked to stop.
+                SELECT p.tenant_id, p.id, p.state = 'cancelling' OR job.id IS NULL
+                FROM part p
+                LEFT JOIN LATERAL (
+                    SELECT q.job_id AS id
+                    FROM queue q
+                    WHERE q.tenant_id = p.tenant_id AND q.session_id = p.id
+                    LIMIT 1
+                ) AS job ON true
+                ORDER BY p.tenant_id, p.id
+                """
+            ).map { row in
+                let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))
+                return (session: session, isDue: try row.decode(Bool.self, at: 2))
+            }
+        }
+        try await settle(part.filter(\.isDue).map(\.session))
+        return part.count < limit ? nil : part.last?.session
+    }
+
+    package func settle(_ sessions: [SessionAddress]) async throws(StoreError) {
+        guard !sessions.isEmpty else { return }
+        let (tenants, ids) = (sessions.map(\.tenant), sessions.map(\.session))
+        try await cancelOutstanding(tenants, ids)
         try await StoreError.wrap {
             // Jobs are stored under a lock of their session that this one excludes, so that the second statement, which
             // sees all commits before it began, sees all jobs there will be before this is over.
             try await client.transaction { connection in
                 let rows = try await connection.query(
                     """
-                    -- sessions.quiet
+                    -- sessions.lock
                     SELECT s.tenant_id, s.id
                     FROM sessions s
+                    JOIN unnest(\(tenants), \(ids)) AS asked (tenant_id, id)
+                        ON asked.tenant_id = s.tenant_id AND asked.id = s.id
                     WHERE (s.state IN ('finishing', 'cancelling') OR s.has_events)
                         AND NOT EXISTS (
                             SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.session_id = s.id
                         )
                     ORDER BY s.tenant_id, s.id
-                    LIMIT 500
                     -- Who stores jobs of one in a transaction that goes on is not waited for: the next look finds it.
-                    FOR UPDATE SKIP LOCKED
+                    FOR UPDATE OF s SKIP LOCKED
                     """
                 )
                 guard !rows.isEmpty else { return }
@@ -182,14 +222,15 @@ extension PostgresSessionStore {
     }
 
     /// Asks the jobs of sessions that are being cancelled to stop, wherever they wait or run (SES-21).
-    private func cancelOutstanding() async throws(StoreError) {
+    private func cancelOutstanding(_ tenants: [Tenant.ID], _ sessions: [TenantSession.ID]) async throws(StoreError) {
         while true {
             let rows = try await StoreError.wrap {
                 try await client.query(
                     """
                     -- sessions.outstanding
                     SELECT q.tenant_id, q.job_id
-                    FROM sessions s
+                    FROM unnest(\(tenants), \(sessions)) AS asked (tenant_id, id)
+                    JOIN sessions s ON s.tenant_id = asked.tenant_id AND s.id = asked.id
                     JOIN queue q ON q.tenant_id = s.tenant_id AND q.session_id = s.id
                     WHERE s.state = 'cancelling' AND NOT q.cancelling
                     LIMIT 500

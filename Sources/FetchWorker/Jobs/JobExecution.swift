@@ -240,7 +240,7 @@ struct JobExecution {
     /// Wakes who sends the events of the job's end, and who looks at its session and its group.
     private func tellOthers() {
         if job.mayHaveEvents { dispatcher.courier?.notify() }
-        if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
+        dispatcher.completionNotifier?.noteEnd(of: job)
     }
 
     private func callWorkers(for outcome: JobOutcome) {

@@ -38,7 +38,7 @@ package final class Dispatcher: Service {
     let queue: any WorkQueue
     let runner: JobRunner
     let courier: (any Notifiable)?
-    let completionNotifier: (any Notifiable)?
+    let completionNotifier: CompletionNotifier?
     let schedules: (any Notifiable)?
     private let parkAll: @Sendable () async -> Void
     private let forced: ForcedStop
@@ -76,7 +76,7 @@ package final class Dispatcher: Service {
         queue: any WorkQueue,
         runner: JobRunner,
         courier: (any Notifiable)?,
-        completionNotifier: (any Notifiable)? = nil,
+        completionNotifier: CompletionNotifier? = nil,
         schedules: (any Notifiable)? = nil,
         parkAll: @escaping @Sendable () async -> Void = {},
         forced: ForcedStop = ForcedStop(),

@@ -93,7 +93,13 @@ package struct EphemeralSessionStore: SessionStore {
         return try await stored.remove(id, of: tenant)
     }
 
-    package func settle() async throws(StoreError) { try await stored.settle() }
+    package func settle(_ sessions: [SessionAddress]) async throws(StoreError) { try await stored.settle(sessions) }
+
+    package func settle(
+        after last: SessionAddress?, limit: Int
+    ) async throws(StoreError) -> SessionAddress? {
+        try await stored.settle(after: last, limit: limit)
+    }
 
     /// Refuses a session that is in the memory of another node.
     ///

@@ -84,6 +84,49 @@ import Testing
         }
     }
 
+    /// Closed groups with a job each, in the order of a look at all; of the last one, it has ended.
+    private func closed(_ count: Int, _ fixture: StoreFixture) async throws -> [JobGroup] {
+        var groups: [JobGroup] = []
+        for _ in 0..<count {
+            let group = try await group(fixture)
+            _ = try await fixture.store().enqueue(try jobs(1, of: group.id))
+            #expect(try await store(fixture).close(group.id, of: fixture.tenant)?.state == .closed)
+            groups.append(group)
+        }
+        groups.sort { $0.id < $1.id }
+        let claimed = try await fixture.queue().claim(limit: count)
+        let job = try #require(claimed.first { $0.spec.group == groups.last?.id })
+        #expect(try await fixture.queue().settle(job, .make()))
+        return groups
+    }
+
+    @Test func `groups are finished part by part, and many that wait hide none that is quiet`() async throws {
+        try await StoreFixture.with { fixture in
+            let groups = try await closed(5, fixture)
+            let places = groups.map { JobGroup.Address(tenant: $0.tenant, id: $0.id) }
+            #expect(try await store(fixture).settle(after: nil, limit: 2) == places[1])
+            #expect(try await store(fixture).settle(after: places[1], limit: 2) == places[3])
+            #expect(try await state(groups[4], fixture) == .closed)
+            #expect(try await store(fixture).settle(after: places[3], limit: 2) == nil)
+            #expect(try await state(groups[4], fixture) == .finished)
+            for group in groups.dropLast() { #expect(try await state(group, fixture) == .closed) }
+        }
+    }
+
+    @Test func `who closes a group finishes that one alone, and does so once`() async throws {
+        try await StoreFixture.with { fixture in
+            let groups = try await closed(2, fixture)
+            let other = try await group(fixture)
+            #expect(try await store(fixture).close(other.id, of: fixture.tenant)?.state == .finished)
+            #expect(try await store(fixture).close(groups[1].id, of: fixture.tenant)?.state == .closed)
+            try await store(fixture).settle([JobGroup.Address(tenant: Tenant.ID(rawValue: 2), id: groups[1].id)])
+            #expect(try await state(groups[1], fixture) == .closed)
+            try await store(fixture).settle(groups.map { JobGroup.Address(tenant: $0.tenant, id: $0.id) })
+            #expect(try await state(groups[0], fixture) == .closed)
+            #expect(try await state(groups[1], fixture) == .finished)
+        }
+    }
+
     @Test func `a group never finishes before a job that it has taken`() async throws {
         try await StoreFixture.with { fixture in
             for _ in 0..<10 {

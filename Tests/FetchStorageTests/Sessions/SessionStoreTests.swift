@@ -89,6 +89,53 @@ import Testing
         }
     }
 
+    /// Finishing sessions with a job each, in the order of a look at all; of the last one, it has ended.
+    private func finishing(_ count: Int, _ fixture: StoreFixture) async throws -> [SessionAddress] {
+        var sessions: [TenantSession] = []
+        for _ in 0..<count {
+            let session = try await make(fixture)
+            _ = try await fixture.store().enqueue([try job(in: session)])
+            let invalidated = try await store(fixture).invalidate(session.id, of: fixture.tenant, .finish)
+            #expect(invalidated?.state == .finishing)
+            sessions.append(session)
+        }
+        sessions.sort { $0.id < $1.id }
+        let claimed = try await fixture.queue().claim(limit: count)
+        let job = try #require(claimed.first { $0.spec.session == sessions.last?.id })
+        #expect(try await fixture.queue().settle(job, .make()))
+        return sessions.map { SessionAddress(tenant: fixture.tenant, session: $0.id) }
+    }
+
+    private func state(_ session: SessionAddress, _ fixture: StoreFixture) async throws -> SessionState? {
+        try await store(fixture).session(session.session, of: session.tenant)?.state
+    }
+
+    @Test func `sessions are ended part by part, and many that wait hide none that is quiet`() async throws {
+        try await StoreFixture.with { fixture in
+            let sessions = try await finishing(5, fixture)
+            #expect(try await store(fixture).settle(after: nil, limit: 2) == sessions[1])
+            #expect(try await store(fixture).settle(after: sessions[1], limit: 2) == sessions[3])
+            #expect(try await state(sessions[4], fixture) == .finishing)
+            #expect(try await store(fixture).settle(after: sessions[3], limit: 2) == nil)
+            #expect(try await state(sessions[4], fixture) == .invalidated)
+            for session in sessions.dropLast() { #expect(try await state(session, fixture) == .finishing) }
+        }
+    }
+
+    @Test func `who invalidates a session ends that one alone, and does so once`() async throws {
+        try await StoreFixture.with { fixture in
+            let sessions = try await finishing(2, fixture)
+            let other = try await make(fixture)
+            let ended = try await store(fixture).invalidate(other.id, of: fixture.tenant, .finish)
+            #expect(ended?.state == .invalidated)
+            let again = try await store(fixture).invalidate(sessions[1].session, of: fixture.tenant, .finish)
+            #expect(again?.state == .finishing)
+            try await store(fixture).settle(sessions)
+            #expect(try await state(sessions[0], fixture) == .finishing)
+            #expect(try await state(sessions[1], fixture) == .invalidated)
+        }
+    }
+
     // For any node, and any number of looks.
     @Test func `the end of a session is told once`() async throws {
         try await StoreFixture.with { fixture in

@@ -33,6 +33,51 @@ import Testing
         }
     }
 
+    /// Closed groups, in the order of a look at all, and the job of each, which waits.
+    private func closed(_ count: Int, in groups: MemoryGroupStore) async throws -> [(group: JobGroup.ID, job: NewJob)] {
+        let spec = try JobGroupSpec(json: JSONParser.parse("{}".utf8))
+        var closed: [(group: JobGroup.ID, job: NewJob)] = []
+        for _ in 0..<count {
+            let group = JobGroup(tenant: .first, spec: spec)
+            _ = try await groups.create(group, nil)
+            let job = try NewJob.make(more: #", "group": "\#(group.id)""#)
+            _ = try await jobs.enqueue([job])
+            _ = try await groups.close(group.id, of: .first)
+            closed.append((group.id, job))
+        }
+        return closed.sorted { $0.group < $1.group }
+    }
+
+    @Test func `the group of a job that ends here is looked at, and no other`() async throws {
+        try await with { notifier, groups in
+            let closed = try await closed(2, in: groups)
+            for (_, job) in closed { jobs.finish(job.id) }
+            let job = closed[1].job
+            notifier.noteEnd(of: ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 1))
+            try await until { courier.count.value == 1 }
+            #expect(try await groups.group(closed[1].group, of: .first)?.state == .finished)
+            #expect(try await groups.group(closed[0].group, of: .first)?.state == .closed)
+        }
+    }
+
+    @Test func `a look at all goes on until it has seen the last, and wakes the courier once`() async throws {
+        try await with { notifier, groups in
+            let closed = try await closed(CompletionNotifier.limit * 2 + 1, in: groups)
+            let last = try #require(closed.last)
+            jobs.finish(last.job.id)
+            notifier.notify()
+            for _ in 0..<2 {
+                await clock.untilAsleep(for: CompletionNotifier.pause)
+                #expect(courier.count.value == 0)
+                #expect(try await groups.group(last.group, of: .first)?.state == .closed)
+                clock.advance(by: CompletionNotifier.pause)
+            }
+            await clock.untilAsleep(for: CompletionNotifier.pause)
+            #expect(courier.count.value == 1)
+            #expect(try await groups.group(last.group, of: .first)?.state == .finished)
+        }
+    }
+
     @Test func `a group whose last job has ended is finished, and its client can be told`() async throws {
         try await with { notifier, groups in
             let spec = try JobGroupSpec(json: JSONParser.parse("{}".utf8))
