@@ -33,6 +33,8 @@ import Testing
             #expect(try await call(.delete, place).problem == .groupNotFinished)
             let order = #"{"action":"cancel","filter":{"group":"\#(id)"}}"#
             #expect(try await call(.post, "/v1/jobs/actions", body: order).json?["changed"]?.integer == 3)
+            // A node sees that its jobs have ended.
+            try await server.groups.settle()
             let finished = try await call(.post, "\(place)/close")
             #expect(finished.status == .ok && finished.json?["state"]?.string == "finished")
             #expect(finished.json?["jobs"]?["cancelled"]?.integer == 3)
