@@ -2,26 +2,38 @@ package import FetchJobs
 import Postgres
 
 extension PostgresWorkQueue {
+    /// How many bytes of specs a claim reads, and those of one job of each tenant more: parsed, JSON takes many times as
+    /// much memory.
+    static let bytesOfClaim = 4 << 20
+
     package func claim(upTo limit: Int, room: ClaimRoom) async throws(StoreError) -> Claim {
         guard !known.isPaused else { return Claim(jobs: [], isLast: true) }
         return try await StoreError.wrap {
             var jobs: [ClaimedJob] = []
+            var (bytes, left) = (0, [LeftJob]())
             var gated: Set<Limiter.Address> = []
             var scan = scan.begin(without: known.pausedTenants.union(awaySpecs.tenants()), room: room)
             repeat {
-                let rows = try await claim(scan.next(limit - jobs.count))
+                let step = scan.next(limit - jobs.count)
+                let rows = try await claim(step)
                 let specs = try await specs(ofClaimed: rows)
-                let (readable, unreadable) = try await read(rows, specs)
-                jobs += readable
-                try await end(unreadable)
+                let read = try await read(rows, specs, ofEach: step.bytesOfTenant)
+                jobs += read.jobs
+                bytes += read.bytes
+                left = read.left
+                try await end(read.unreadable)
+                try await giveBack(left)
                 for row in rows { if let limiter = try Limiter.Address(gateOf: row) { gated.insert(limiter) } }
                 try scan.took(rows)
                 // The jobs found so far do not wait until all others have been put to their gates.
-            } while jobs.count < limit && !scan.isOver && (gated.isEmpty || jobs.isEmpty)
+            } while jobs.count < limit && bytes < Self.bytesOfClaim && left.isEmpty && !scan.isOver
+                && (gated.isEmpty || jobs.isEmpty)
             self.scan.end(scan)
+            // It has stepped over them.
+            if let time = left.map(\.runAt).min() { self.scan.noteLate(from: time) }
             return Claim(
-                jobs: jobs, isLast: scan.isOver && jobs.count < limit, gated: gated, nextScan: scan.nextScan,
-                full: scan.full)
+                jobs: jobs, isLast: scan.isOver && jobs.count < limit && left.isEmpty, gated: gated,
+                nextScan: scan.nextScan, full: scan.full)
         }
     }
 
@@ -73,6 +85,7 @@ extension PostgresWorkQueue {
                 SELECT clock_timestamp() - statement_timestamp() AS duration FROM (SELECT count(*) FROM due) AS counted
             ), \(known.exist ? Query.claimingUnlessGated(at: node, isSharded) : Query.claiming(at: node))
             SELECT \(Query.claimedColumns(
+                isRead: Query.isRead(within: step.bytesOfTenant),
                 weight: "(SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id)", waiting: "other.tenant_ids")),
                 other.duration
             FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids, duration FROM looked) AS other
@@ -80,7 +93,11 @@ extension PostgresWorkQueue {
                 claimed c
                 -- Each by its key: left to choose, the planner reads all jobs of the tenant for every one of them.
                 CROSS JOIN LATERAL (
-                    SELECT j.spec, j.sealed_secrets
+                    SELECT j.spec, j.sealed_secrets,
+                        CASE
+                            WHEN c.gate IS NULL
+                                THEN octet_length(j.spec::text) + coalesce(octet_length(j.sealed_secrets), 0)
+                        END AS bytes
                     FROM \(Query.specsOfClaimed(isSharded)) j
                     WHERE j.tenant_id = c.tenant_id AND j.id = c.job_id
                     OFFSET 0
@@ -105,18 +122,32 @@ extension PostgresWorkQueue {
     }
 }
 
+extension ClaimScan.Step {
+    /// How many bytes of specs are read of each tenant, so that the large jobs of one keep those of no other back.
+    fileprivate var bytesOfTenant: Int { PostgresWorkQueue.bytesOfClaim / max(1, shares.count) }
+}
+
 extension Query {
     /// The columns of a claimed row `c`, its job `j`, its session's stores `s` and the default session's `t`.
     ///
     /// - Parameters:
+    ///   - isRead: Whether the job is to be read.
     ///   - weight: The weight of the tenant.
     ///   - waiting: The ids of tenants that wait too.
-    static func claimedColumns(weight: Query, waiting: Query) -> Query {
+    static func claimedColumns(isRead: Query = "true", weight: Query, waiting: Query) -> Query {
         """
-        c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at, coalesce(s.cookies_version, 0),
-        coalesce(t.credentials_version, 0), j.sealed_secrets, c.tries, c.expires_at, coalesce(s.cache_version, 0),
+        c.job_id, c.tenant_id, CASE WHEN \(isRead) THEN j.spec END, c.claim, c.rank, c.run_at,
+        coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0),
+        CASE WHEN \(isRead) THEN j.sealed_secrets END, c.tries, c.expires_at, coalesce(s.cache_version, 0),
         \(weight), \(waiting), c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
         clock_timestamp() - c.run_at, coalesce(s.answers_version, 0), c.resumes_at, c.endpoint_id
+        """
+    }
+
+    /// Whether the specs of the same tenant before that of a job have fewer bytes.
+    fileprivate static func isRead(within bytes: Int) -> Query {
+        """
+        sum(j.bytes) OVER (PARTITION BY c.tenant_id ORDER BY c.rank, c.run_at, c.job_id) - j.bytes < \(Int64(bytes))
         """
     }
 

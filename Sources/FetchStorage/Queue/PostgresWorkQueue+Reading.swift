@@ -14,33 +14,77 @@ extension PostgresWorkQueue {
         let error: (code: LoadError.Code, message: String)
     }
 
-    /// - Parameter others: The specs that are not in the rows.
-    /// - Throws: When the database cannot give the data that are needed to read a job.
-    func read(
-        _ rows: Rows, _ others: [Job.ID: StoredSpec]
-    ) async throws -> ([ClaimedJob], [UnreadableJob]) {
+    /// A claimed job that is left to a later claim, because those of its tenant before it have as many bytes as one claim
+    /// reads.
+    struct LeftJob {
+        let id: Job.ID
+        let tenant: Tenant.ID
+        let claim: Int32
+        let runAt: Timestamp
+
+        fileprivate init(row: Row) throws {
+            id = try row.decode(at: 0)
+            tenant = try row.decode(at: 1)
+            claim = try row.decode(at: 3)
+            runAt = try row.decode(at: 5)
+        }
+    }
+
+    /// What came of reading claimed jobs.
+    struct ReadJobs {
         var jobs: [ClaimedJob] = []
         var unreadable: [UnreadableJob] = []
+        var left: [LeftJob] = []
+        /// The sum of the specs that were read.
+        var bytes = 0
+    }
+
+    /// - Parameters:
+    ///   - others: The specs that are not in the rows.
+    ///   - maximum: Behind how many bytes of its tenant a job is left.
+    /// - Throws: When the database cannot give the data that are needed to read a job.
+    func read(
+        _ rows: Rows, _ others: [Job.ID: StoredSpec], ofEach maximum: Int
+    ) async throws -> ReadJobs {
+        var read = ReadJobs()
+        var bytes: [Tenant.ID: Int] = [:]
         for row in rows where try Limiter.Address(gateOf: row) == nil {
             guard let id = try row.decode(Job.ID?.self, at: 0) else { continue }
             guard
                 let stored = try others[id]
                     ?? row.decode(RawJSON?.self, at: 2).map({ StoredSpec(spec: $0, secrets: try row.decode(at: 8)) })
-            else { continue }
+            else {
+                // Over several servers, one without its spec was given back already.
+                if !client.isSharded { read.left.append(try LeftJob(row: row)) }
+                continue
+            }
+            let tenant = try row.decode(Tenant.ID.self, at: 1)
+            guard bytes[tenant, default: 0] < maximum else {
+                read.left.append(try LeftJob(row: row))
+                continue
+            }
+            let size = stored.spec.bytes.count + (stored.secrets?.count ?? 0)
+            bytes[tenant, default: 0] += size
+            read.bytes += size
             do {
-                jobs.append(try await ClaimedJob(row: row, stored, keys: keys, specs: specs))
+                read.jobs.append(try await ClaimedJob(row: row, stored, keys: keys, specs: specs))
             } catch let error as PostgresError {
                 throw error
             } catch let error as StoreError where error.code == .unavailable {
                 throw error
             } catch {
-                unreadable.append(
+                read.unreadable.append(
                     UnreadableJob(
                         id: try row.decode(at: 0), tenant: try row.decode(at: 1), claim: try row.decode(at: 3),
                         error: JobSpec.fault(error)))
             }
         }
-        return (jobs, unreadable)
+        return read
+    }
+
+    /// Gives jobs back that were claimed and are not read.
+    func giveBack(_ jobs: [LeftJob]) async throws {
+        _ = try await release(jobs.map { ($0.tenant, $0.id, $0.claim) })
     }
 
     /// Ends jobs that no node can run: a claim that failed on them would be repeated without end (R3).

@@ -35,12 +35,7 @@ extension PostgresWorkQueue {
         let away = jobs.filter { found[$0.id] == nil }
         guard !away.isEmpty else { return found }
         for tenant in Set(away.map(\.tenant)) { awaySpecs.note(tenant) }
-        let held = away.sorted {
-            ($0.tenant.rawValue, $0.id.uuid.high, $0.id.uuid.low) < (
-                $1.tenant.rawValue, $1.id.uuid.high, $1.id.uuid.low
-            )
-        }
-        _ = try await release(held.map(\.tenant), held.map(\.id), held.map(\.claim))
+        _ = try await release(away)
         return found
     }
 

@@ -46,9 +46,11 @@ extension PostgresWorkQueue {
                     AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
                 """
             )
-            let (readable, unreadable) = try await read(rows, try await specs(ofClaimed: rows))
-            try await end(unreadable)
-            return readable
+            let read = try await read(
+                rows, try await specs(ofClaimed: rows), ofEach: Self.bytesOfClaim)
+            try await end(read.unreadable)
+            try await giveBack(read.left)
+            return read.jobs
         }
     }
 

@@ -135,8 +135,19 @@ package final class PostgresWorkQueue: WorkQueue {
         }
     }
 
+    /// Gives jobs back under these claims.
+    func release(_ jobs: [(tenant: Tenant.ID, id: Job.ID, claim: Int32)]) async throws -> Set<Job.ID> {
+        guard !jobs.isEmpty else { return [] }
+        let held = jobs.sorted {
+            ($0.tenant.rawValue, $0.id.uuid.high, $0.id.uuid.low) < (
+                $1.tenant.rawValue, $1.id.uuid.high, $1.id.uuid.low
+            )
+        }
+        return try await release(held.map(\.tenant), held.map(\.id), held.map(\.claim))
+    }
+
     /// - Parameters: The jobs, in the order in which rows are locked.
-    func release(_ tenants: [Tenant.ID], _ ids: [Job.ID], _ claims: [Int32]) async throws -> Set<Job.ID> {
+    private func release(_ tenants: [Tenant.ID], _ ids: [Job.ID], _ claims: [Int32]) async throws -> Set<Job.ID> {
         let rows = try await client.end(
             """
             -- queue.release
