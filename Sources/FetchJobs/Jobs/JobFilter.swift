@@ -36,9 +36,6 @@ package struct JobFilter: Sendable, Equatable {
     /// It asks for a state at most.
     package var isPlain: Bool { self == JobFilter(state: state) }
 
-    /// It asks for something that no index has: jobs are looked at one by one, and a page looks at a bounded number.
-    package var looksAtJobs: Bool { method != nil || url != nil || prefix != nil || bodyBytes != nil }
-
     package static let memberNames: Set = [
         "state", "kind", "session", "schedule", "group", "host", "label", "labels", "error", "status", "method", "url",
         "prefix", "bodyBytes", "createdAfter", "createdBefore",

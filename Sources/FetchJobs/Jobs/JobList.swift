@@ -1,7 +1,7 @@
 /// A page of a list of jobs, the newest first.
 ///
-/// A filter that looks at jobs one by one (``JobFilter/looksAtJobs``) may find less than a page holds, or nothing, in as
-/// many as one page looks at. The list has ended only when ``rest`` is nil.
+/// A filter of more than one index has is looked for in jobs one by one, and may find less than a page holds, or nothing,
+/// in as many as one page looks at. The list has ended only when ``rest`` is nil.
 package struct JobList: Sendable, RandomAccessCollection {
     package let jobs: [JobSummary]
     /// The job behind which the list goes on, in the direction of the page; nil at the end of the list.

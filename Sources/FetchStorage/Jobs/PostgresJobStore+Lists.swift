@@ -27,7 +27,7 @@ extension PostgresJobStore {
     ) async throws(StoreError) -> JobCount {
         let page = JobPage(limit: limit)
         let (condition, most): (Query, Int) =
-            filter.looksAtJobs ? ("job.matches", min(limit, JobList.maximumLooks)) : ("true", limit)
+            looksAtJobs(filter, of: tenant) ? ("job.matches", min(limit, JobList.maximumLooks)) : ("true", limit)
         return try await StoreError.wrap {
             let rows = try await database(of: tenant, for: filter).query(
                 """
@@ -46,6 +46,11 @@ extension PostgresJobStore {
     /// Each label begins with its tenant.
     private func database(of tenant: Tenant.ID, for filter: JobFilter) -> any QueryRunner {
         filter.labels.isEmpty ? client.ofJobs(of: tenant) : client
+    }
+
+    /// Whether jobs are looked at one by one: a list looks at a bounded number.
+    private func looksAtJobs(_ filter: JobFilter, of tenant: Tenant.ID) -> Bool {
+        !filter.isPlain && JobFilterMembers(filter, tenant).looksAtJobs
     }
 
     private func source(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
@@ -123,7 +128,7 @@ extension PostgresJobStore {
     /// The jobs of a page, with one more that tells that the list goes on.
     private func part(of tenant: Tenant.ID, _ filter: JobFilter, _ page: JobPage) -> Query {
         let (source, size) = (source(of: tenant, filter, page), page.limit + 1)
-        guard filter.looksAtJobs else {
+        guard looksAtJobs(filter, of: tenant) else {
             return "page AS MATERIALIZED (SELECT job_id, false AS is_end FROM (\(source) LIMIT \(size)) AS job)"
         }
         // Rows of "seen" are made when they are asked for, in order: one page full is the last that is looked at.

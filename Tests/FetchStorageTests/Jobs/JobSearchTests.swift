@@ -42,6 +42,15 @@ import Testing
                 (filter { $0.createdAfter = Timestamp.now.advanced(by: .seconds(60)) }, []),
                 (filter { $0.createdBefore = Timestamp.now.advanced(by: .seconds(60)) }, [3, 2, 1, 0]),
                 (filter { ($0.host, $0.state) = ("a.example", .queued) }, [2, 0]),
+                (filter { ($0.host, $0.state) = ("a.example", .running) }, []),
+                (filter { ($0.host, $0.state) = ("a.example", .failed) }, []),
+                (filter { ($0.host, $0.state) = ("a.example", .succeeded) }, []),
+                (filter { ($0.host, $0.kind) = ("a.example", .download) }, []),
+                (filter { ($0.kind, $0.session) = (.data, .default) }, [3, 2, 0]),
+                (filter { ($0.labels, $0.host) = ([k], "a.example") }, [2, 0]),
+                (filter { ($0.labels, $0.state) = ([k], .queued) }, [2, 0]),
+                (filter { ($0.labels, $0.states) = ([k], [.queued, .running]) }, [2, 0]),
+                (filter { ($0.host, $0.error) = ("a.example", "timedOut") }, []),
             ] {
                 let found = try await store.jobs(of: fixture.tenant, matching: filter, page: JobPage(limit: 9))
                 #expect(found.map(\.id) == expected.map { jobs[$0].id }, "\(filter)")
@@ -98,11 +107,18 @@ import Testing
             let ofHost = filter { $0.host = "a.example" }
             let host = try await store.count(of: fixture.tenant, matching: ofHost, limit: 10_000)
             #expect(host == JobCount(3 * looks - 1, isWhole: true))
+            for filter in [
+                filter { $0.kind = .data }, filter { $0.session = .default },
+                filter { ($0.host, $0.kind) = ("a.example", .data) },
+            ] {
+                let count = try await store.count(of: fixture.tenant, matching: filter, limit: 10_000)
+                #expect(count == JobCount(looks, isWhole: false), "\(filter)")
+            }
         }
     }
 
     // Proves: REL-15.
-    @Test(arguments: ["method", "url", "bodyBytes"])
+    @Test(arguments: ["method", "url", "bodyBytes", "status", "state"])
     func `a page that finds nothing reads as many pages of the database beside many jobs as beside few`(
         word: String
     ) async throws {
@@ -113,6 +129,8 @@ import Testing
                 switch word {
                 case "method": filter.method = "PUT"
                 case "url": filter.url = URLFilter("https://a.example/none")
+                case "status": filter.status = StatusFilter("200")
+                case "state": (filter.host, filter.state) = ("a.example", .succeeded)
                 default: filter.bodyBytes = BodySizeFilter("1..")
                 }
             }
@@ -130,6 +148,40 @@ import Testing
             try await fill(30_000, fixture, database, post: 2)
             let many = try await pages()
             #expect(many < 2 * few, "\(few) pages, then \(many)")
+        }
+    }
+
+    @Test func `members are found together whichever of them has the index that is walked`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, queue) = (fixture.store(), fixture.queue())
+            let jobs = try (1...4).map { try job("https://\($0 % 2 == 0 ? "a" : "b").example/\($0)") }
+            _ = try await store.enqueue(jobs)
+            var refused = JobOutcome.make()
+            refused.status = 404
+            // Both of one host: one fails, one has its answer.
+            var outcomes = [JobOutcome.make(.failed), refused]
+            for claimed in try await queue.claim(limit: 4) where claimed.spec.request.url.host == "a.example" {
+                #expect(try await queue.settle(claimed, outcomes.removeFirst()))
+            }
+            for (filter, count) in [
+                (filter { ($0.host, $0.state) = ("a.example", .failed) }, 1),
+                (filter { ($0.host, $0.state) = ("b.example", .failed) }, 0),
+                (filter { ($0.host, $0.error) = ("a.example", "timedOut") }, 1),
+                (filter { ($0.state, $0.error) = (.failed, "timedOut") }, 1),
+                (filter { ($0.state, $0.error) = (.cancelled, "timedOut") }, 0),
+                (filter { ($0.host, $0.status) = ("a.example", StatusFilter("404")) }, 1),
+                (filter { $0.status = StatusFilter("4xx") }, 1), (filter { $0.status = StatusFilter("5xx") }, 0),
+                (filter { $0.status = StatusFilter("200") }, 0),
+                (filter { ($0.state, $0.status) = (.succeeded, StatusFilter("404")) }, 1),
+                (filter { ($0.host, $0.state) = ("b.example", .running) }, 2),
+                (filter { ($0.host, $0.state) = ("a.example", .running) }, 0),
+                (filter { ($0.kind, $0.state) = (.data, .running) }, 2),
+            ] {
+                let list = try await store.jobs(of: fixture.tenant, matching: filter, page: JobPage(limit: 9))
+                #expect(list.count == count && list.rest == nil, "\(filter)")
+                let counted = try await store.count(of: fixture.tenant, matching: filter, limit: 9)
+                #expect(counted == JobCount(count, isWhole: true), "\(filter)")
+            }
         }
     }
 

@@ -8,6 +8,8 @@ import Hummingbird
 /// A message is there under its own id. Retried, it leaves the queue and goes on under that id.
 struct QStashFailedMessageRoutes: Sendable {
     private static let maximumPage = 100
+    /// How many pages of jobs are looked at for the first message.
+    private static let maximumPages = 10
     /// Of a response's body; what is longer is read by `/v1/jobs/{id}/body`.
     private static let maximumBody = 1 << 20
 
@@ -146,16 +148,22 @@ struct QStashFailedMessageRoutes: Sendable {
     ) async throws -> (messages: [Job], cursor: Job.ID?) {
         let limit = min(selection.count ?? limit, limit)
         guard limit > 0 else { return ([], nil) }
-        let ids: [Job.ID]
+        var ids: [Job.ID] = []
         var cursor: Job.ID?
         if let named = selection.ids {
             let sorted = Set(named).filter { id in selection.cursor.map { id < $0 } ?? true }.sorted(by: >)
             ids = Array(sorted.prefix(limit))
             if sorted.count > limit { cursor = ids.last }
         } else {
-            let page = try await jobs.jobs(
-                of: tenant, matching: selection.filter, page: JobPage(limit: limit, after: selection.cursor))
-            (ids, cursor) = (page.map(\.id), page.rest)
+            cursor = selection.cursor
+            // A page without a message does not mean that there is none.
+            for _ in 0..<Self.maximumPages where ids.isEmpty {
+                try Task.checkCancellation()
+                let page = try await jobs.jobs(
+                    of: tenant, matching: selection.filter, page: JobPage(limit: limit, after: cursor))
+                (ids, cursor) = (page.map(\.id), page.rest)
+                if cursor == nil { break }
+            }
         }
         let found = ids.isEmpty ? [] : try await jobs.jobs([tenant: Set(ids)])
         let meant = found.filter { Self.isFailed($0) && selection.filter.matches($0) }

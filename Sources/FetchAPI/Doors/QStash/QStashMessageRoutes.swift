@@ -267,8 +267,7 @@ struct QStashMessageRoutes: Sendable {
                 try Task.checkCancellation()
                 let size = min(Self.groupSize, limit - count)
                 let page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: size, after: last))
-                guard !page.isEmpty else { break }
-                try await jobs.cancel(page.map(\.id), of: tenant, .plainly)
+                if !page.isEmpty { try await jobs.cancel(page.map(\.id), of: tenant, .plainly) }
                 count += page.count
                 last = page.rest
                 if last == nil { break }
