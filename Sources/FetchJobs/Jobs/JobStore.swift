@@ -107,6 +107,8 @@ package final class NewJob: Sendable {
     package let idempotency: Idempotency?
     /// The origin queue of its first attempt; nil for a URL without a host.
     package let originQueue: OriginQueue.Key?
+    /// See ``JobSpec/bytesInMemory``.
+    package let bytesInMemory: Int
 
     package init(id: Job.ID = Job.ID(), tenant: Tenant.ID, spec: JobSpec, idempotency: Idempotency? = nil) {
         self.id = id
@@ -114,6 +116,7 @@ package final class NewJob: Sendable {
         self.spec = spec
         self.idempotency = idempotency
         originQueue = OriginQueue.Key(spec, of: tenant)
+        bytesInMemory = spec.bytesInMemory
     }
 }
 

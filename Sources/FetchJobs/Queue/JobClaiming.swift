@@ -79,6 +79,8 @@ package final class ClaimedJob: Sendable {
     package let endpoint: WebhookEndpoint.ID?
     /// The origin queue whose connections it shares; nil when its URL has no host.
     package let originQueue: OriginQueue.Key?
+    /// See ``JobSpec/bytesInMemory``.
+    package let bytesInMemory: Int
 
     /// - Parameter originQueue: That of the job, where the caller has it.
     package init(
@@ -109,6 +111,7 @@ package final class ClaimedJob: Sendable {
         self.resumesAt = resumesAt
         self.endpoint = endpoint ?? spec.webhook?.endpoint
         self.originQueue = originQueue ?? OriginQueue.Key(spec, of: tenant, after: tries)
+        bytesInMemory = spec.bytesInMemory
     }
 
     /// Whether somebody may be told of it.

@@ -35,16 +35,18 @@ package final class NodeIntake: Intake {
 
     /// - Parameters:
     ///   - concurrency: How many jobs one tenant alone may have here.
+    ///   - memory: How many bytes the contents of all jobs may take.
     ///   - lease: How long the node keeps its jobs without a sign of life.
     ///   - limits: The shares of tenants and the crowded hosts, as this node knows them.
     ///   - clock: The clock by which the node waits.
     package init(
-        concurrency: Int, lease: Duration, limits: any KnownLimits, clock: NodeClock = .continuous
+        concurrency: Int, memory: Int = .max, lease: Duration, limits: any KnownLimits,
+        clock: NodeClock = .continuous
     ) {
         self.clock = clock
         self.lease = lease
         self.limits = limits
-        slots = Slots(count: concurrency, clock: clock) { limits.weight(of: $0) }
+        slots = Slots(count: concurrency, memory: memory, clock: clock) { limits.weight(of: $0) }
         running = RunningJobs(slots, clock: clock)
         gates = Gates(clock: clock)
         promotionTimer = Timer(clock: clock)

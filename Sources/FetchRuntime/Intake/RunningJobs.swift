@@ -39,7 +39,8 @@ package final class RunningJobs: Sendable {
     func forget(_ ids: some Sequence<Job.ID>) { state.withLock { $0.coming.subtract(ids) } }
 
     package func add(_ job: ClaimedJob) -> StopSwitch {
-        let stop = StopSwitch(tenant: job.tenant, originQueue: job.originQueue)
+        let stop = StopSwitch(
+            tenant: job.tenant, originQueue: job.originQueue, bytesInMemory: job.bytesInMemory)
         state.withLock { state in
             state.coming.remove(job.id)
             state.switches[job.id] = stop

@@ -52,12 +52,15 @@ package final class StopSwitch: Sendable {
     package let tenant: Tenant.ID
     /// In which it is one of those that load; nil for one that is in none.
     package let originQueue: OriginQueue.Key?
+    /// What the content of the job takes.
+    package let bytesInMemory: Int
     let position = Mutex(Position())
     private let state = Mutex(State())
 
-    package init(tenant: Tenant.ID, originQueue: OriginQueue.Key? = nil) {
+    package init(tenant: Tenant.ID, originQueue: OriginQueue.Key? = nil, bytesInMemory: Int = 0) {
         self.tenant = tenant
         self.originQueue = originQueue
+        self.bytesInMemory = bytesInMemory
     }
 
     /// The error of a load that this switch ended: a job that expires was not cancelled by its client, and one that was

@@ -35,6 +35,9 @@ package struct SlotShares: Sendable {
 
     package var tenants: some Collection<Tenant.ID> { holdings.keys }
 
+    /// How many slots a tenant holds.
+    func count(of tenant: Tenant.ID) -> Int { holdings[tenant]?.count ?? 0 }
+
     /// Nobody holds any.
     package var areFree: Bool { free >= count + reserve }
 

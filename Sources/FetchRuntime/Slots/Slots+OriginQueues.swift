@@ -135,7 +135,8 @@ extension Slots.State {
             stopReturning(stop)
             return []
         }
-        guard held[stop.tenant, default: 0] < maximumHeld else { return nil }
+        let hasMemory = stop.bytesInMemory == 0 || memory.room(of: stop.tenant, having: 1) > 0
+        guard held[stop.tenant, default: 0] < maximumHeld, hasMemory else { return nil }
         noteHeld(1, of: stop.tenant)
         return lend(stop)
     }

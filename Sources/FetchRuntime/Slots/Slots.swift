@@ -50,11 +50,14 @@ package final class Slots: Sendable {
         var isWatched = false
         /// How many jobs of a tenant have lent their slots, those among them that wait to go on.
         var held: [Tenant.ID: Int] = [:]
+        /// Of all jobs that have come here and not left, also while others have their slots.
+        var memory: JobMemory
         /// How many those may be: each keeps its connection and what it has buffered.
         let maximumHeld: Int
 
-        init(shares: SlotShares, clock: NodeClock) {
+        init(shares: SlotShares, memory: JobMemory, clock: NodeClock) {
             self.shares = shares
+            self.memory = memory
             self.clock = clock
             maximumHeld = max(Slots.leastHeld, shares.reserve)
         }
@@ -91,12 +94,15 @@ package final class Slots: Sendable {
 
     /// - Parameters:
     ///   - count: How many one tenant alone may have.
+    ///   - memory: How many bytes the contents of all jobs may take.
     ///   - clock: The clock by which origin queues are judged.
     ///   - weight: The weight of a tenant.
-    init(count: Int, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int) {
+    init(
+        count: Int, memory: Int = .max, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int
+    ) {
         self.clock = clock
         self.weight = weight
-        state = Mutex(State(shares: SlotShares(count: count), clock: clock))
+        state = Mutex(State(shares: SlotShares(count: count), memory: JobMemory(memory), clock: clock))
     }
 
     /// How many slots are free.
@@ -120,6 +126,7 @@ package final class Slots: Sendable {
             return jobs.map { job in
                 guard state.mayStart(job.originQueue, of: job.tenant, weight) else { return false }
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
+                state.memory.add(job.bytesInMemory, of: job.tenant)
                 state.add(to: job.originQueue)
                 return true
             }
@@ -131,6 +138,7 @@ package final class Slots: Sendable {
         let next = state.withLock { state in
             for job in jobs {
                 state.shares.leave(job.tenant)
+                state.memory.add(-job.bytesInMemory, of: job.tenant)
                 if let index = job.originQueue.flatMap({ state.indices[$0] }) { state.leave(index) }
             }
             return state.nextReturning(weight)
@@ -148,6 +156,7 @@ package final class Slots: Sendable {
             var room = state.shares.roomOfOthers
             room.ofOthers = min(count, room.ofOthers)
             for tenant in state.shares.tenants { room.ofTenants[tenant] = state.room(of: tenant, weight) }
+            for tenant in state.memory.tenants { room.ofTenants[tenant] = state.room(of: tenant, weight) }
             state.shares.setAside(count)
             state.isClaiming = true
             return Offer(count: count, room: room, backlog: state.backlogs)
@@ -161,6 +170,7 @@ package final class Slots: Sendable {
             state.shares.putBack(count - jobs.count)
             for job in jobs {
                 state.shares.assign(to: job.tenant, weight: weight(job.tenant))
+                state.memory.add(job.bytesInMemory, of: job.tenant)
                 state.add(to: job.originQueue)
             }
             return state.nextReturning(weight)
@@ -173,6 +183,7 @@ package final class Slots: Sendable {
         state.withLock { state in
             for job in jobs {
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
+                state.memory.add(job.bytesInMemory, of: job.tenant)
                 state.add(to: job.originQueue)
             }
         }
@@ -187,6 +198,7 @@ package final class Slots: Sendable {
                 position.hasLeft = true
                 return (position.isLent, position.isAsking)
             }
+            state.memory.add(-stop.bytesInMemory, of: stop.tenant)
             if isLent {
                 state.stopReturning(stop)
                 state.noteHeld(-1, of: stop.tenant)
@@ -284,7 +296,9 @@ extension Slots.State {
 
     /// How many more jobs of a tenant may come.
     func room(of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int) -> Int {
-        full[tenant] == nil ? shares.room(of: tenant, weight: weight(tenant)) : 0
+        guard full[tenant] == nil else { return 0 }
+        return min(
+            shares.room(of: tenant, weight: weight(tenant)), memory.room(of: tenant, having: shares.count(of: tenant)))
     }
 
     /// Whether a new job may start before those that wait.
@@ -298,7 +312,8 @@ extension Slots.State {
         let mayBeFull = isClaiming && shares.isLimited(tenant)
         let isOpen = !isFull && !mayBeFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
         let overtakes = hasBacklog && isScarce
-        if isOpen, !overtakes, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
+        let hasMemory = memory.room(of: tenant, having: shares.count(of: tenant)) > 0
+        if isOpen, !overtakes, hasMemory, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
         if let key { behind.insert(key) }
         return false
     }

@@ -141,8 +141,11 @@ private struct RunningNode {
         let refusals = RefusedTargets(metrics, audit: audit)
         let egressGuard = EgressGuard(known: egress, refusals: refusals)
         let reach = MessageReach(egress: egress, refusals: refusals)
+        let resources = NodeResources(directory: settings.dataDirectory)
+        resources.report(to: metrics)
         let intake = NodeIntake(
-            concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
+            concurrency: settings.dispatcher.concurrency, memory: resources.memory.map { Int($0 / 8) } ?? .max,
+            lease: settings.dispatcher.lease, limits: limiters)
         let tenants = PostgresTenantStore(client: database.client)
         let tenantLimits = KnownTenantLimits(standard: settings.tenantLimits, store: tenants) { known in
             intake.setLimits(known.running)
@@ -249,8 +252,6 @@ private struct RunningNode {
             metrics: metrics,
             logger: logger
         )
-        let resources = NodeResources(directory: settings.dataDirectory)
-        resources.report(to: metrics)
         var ephemeralConfiguration = EphemeralSessions.Configuration()
         // So they alone never bring the node to where it refuses the work of everybody.
         if let memory = resources.memory { ephemeralConfiguration.maximumBytes = Int(memory / 4) }

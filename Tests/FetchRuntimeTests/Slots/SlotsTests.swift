@@ -23,6 +23,42 @@ import Testing
         #expect(slots.areEmpty)
     }
 
+    private func large(of tenant: Tenant.ID = .first) throws -> ClaimedJob {
+        let body = String(repeating: "a", count: 200_000)
+        let text = #"{"request": {"url": "http://a.example/", "method": "POST", "body": {"text": "\#(body)"}}}"#
+        let spec = try JobSpec(json: try JSONParser.parse(text.utf8))
+        return ClaimedJob(id: Job.ID(), tenant: tenant, spec: spec, claim: 1)
+    }
+
+    @Test func `a tenant whose jobs take much memory gets no more until some have ended, and others do`() throws {
+        let slots = Slots(count: 16, memory: 1 << 20) { _ in 1 }
+        let jobs = [try large(), try large()]
+        slots.admit(jobs)
+        #expect(slots.reserve(try new(1)) == [false])
+        #expect(slots.reserve(try new(1, of: .second)) == [true])
+        slots.noteBacklog()
+        let offer = try #require(slots.reserveForClaim(maximum: 8))
+        #expect(offer.room.of(.first) == 0)
+        #expect(offer.room.of(.second) > 0)
+        slots.assign([], of: offer.count)
+        slots.noteEmpty(since: offer.backlog, full: [.first])
+        #expect(slots.reserveForClaim(maximum: 8) == nil)
+        let stop = StopSwitch(
+            tenant: .first, originQueue: jobs[0].originQueue, bytesInMemory: jobs[0].bytesInMemory)
+        #expect(slots.leave(stop))
+        #expect(slots.reserveForClaim(maximum: 8)?.room.of(.first) == 1)
+    }
+
+    @Test func `a job that takes more memory than there is for all runs where its tenant has no other`() throws {
+        let slots = Slots(count: 16, memory: 1000) { _ in 1 }
+        let spec = try large().spec
+        let jobs = [NewJob(tenant: .first, spec: spec), NewJob(tenant: .first, spec: spec)]
+        #expect(slots.reserve(jobs) == [true, false])
+        slots.release([jobs[0]])
+        #expect(slots.areEmpty)
+        #expect(slots.reserve([NewJob(tenant: .second, spec: spec)]) == [true])
+    }
+
     @Test func `a tenant that comes later finds a slot of the reserve`() throws {
         let slots = slots()
         _ = slots.reserve(try new(16))
