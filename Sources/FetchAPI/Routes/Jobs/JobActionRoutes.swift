@@ -32,6 +32,8 @@ struct JobActionRoutes: Sendable {
     static let maximumJobs = 10_000
     /// How many are dealt with at once.
     static let pageSize = 500
+    /// How much memory the jobs take that are retried at once, but for the last of them.
+    private static let bytesOfRetry = 4 << 20
     /// How many pages one request reads, where a filter looks at jobs one by one and finds few.
     static let maximumPages = 50
 
@@ -159,14 +161,19 @@ struct JobActionRoutes: Sendable {
 
     private func retry(_ ids: [Job.ID], _ tenant: Tenant.ID) async throws -> Int {
         var again: [NewJob] = []
+        var (bytes, changed) = (0, 0)
         for id in ids {
             guard let spec = try await jobs.job(id, of: tenant)?.storedSpec else { continue }
             let job = NewJob(id: id, tenant: tenant, spec: spec)
             // One whose blobs are gone stays as it is.
             do { try await holds.hold(for: job) } catch is InvalidInput { continue }
             again.append(job)
+            bytes += job.bytesInMemory
+            guard bytes > Self.bytesOfRetry else { continue }
+            changed += try await jobs.redrive(again).count
+            (again, bytes) = ([], 0)
         }
-        return again.isEmpty ? 0 : try await jobs.redrive(again).count
+        return again.isEmpty ? changed : try await changed + jobs.redrive(again).count
     }
 
     // MARK: Export
