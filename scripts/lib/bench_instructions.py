@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--only", default="jobs,engine", help="parts, comma separated")
     parser.add_argument("--profile", help="keep callgrind's files in this folder, for callgrind_annotate")
     parser.add_argument("--output", default=ROOT / "bench-instructions.json")
-    parser.add_argument("--hold", help=f"fail when a figure is more than {TOLERANCE:.0%} off the one in this file")
+    parser.add_argument("--hold", help=f"fail when a figure is more than {TOLERANCE:.0%}% off the one in this file")
     options = parser.parse_args()
     if options.jobs % BATCH or options.jobs < BATCH or options.fetches < 1:
         raise Failed(f"--jobs must be a multiple of {BATCH}, and --fetches at least 1")
