@@ -30,15 +30,18 @@ final class DownloadRun: Sendable {
     func run() async -> SharedOutcome {
         let start = Timestamp.now
         let watch = watch()
-        let place: DownloadPlace
-        let task: DownloadTask
-        do throws(StoreError) {
-            place = try await self.place()
-            task = try await self.task(watch, in: place)
-        } catch {
+        let (task, lock): (DownloadTask, (any Sendable)?)
+        do throws(StoreError) { (task, lock) = try await begin(watch) } catch {
             return failed(toBegin: error, startedAt: start)
         }
-        return await finish(task, watch, in: place, startedAt: start)
+        return await finish(task, watch, holding: lock, startedAt: start)
+    }
+
+    /// The task, and what keeps its place.
+    @inline(never)
+    private func begin(_ watch: DownloadWatch) async throws(StoreError) -> (DownloadTask, (any Sendable)?) {
+        let place = try await place()
+        return (try await task(watch, in: place), place.lock)
     }
 
     /// The place of the job; an attempt that is stopped does not wait for a descriptor for it.
@@ -83,17 +86,18 @@ final class DownloadRun: Sendable {
             writer.member("mimeType", data.response?.mimeType)
             writer.member("bytesExpectedToReceive", data.response?.expectedContentLength)
         }
-        return await finish(task, watch, in: place, startedAt: start)
+        return await finish(task, watch, holding: place.lock, startedAt: start)
     }
 
-    /// - Parameter place: It is the attempt's as long as this takes.
+    /// - Parameter lock: The place is the attempt's as long as this takes.
+    @inline(never)
     private func finish(
         _ task: DownloadTask,
         _ watch: DownloadWatch,
-        in place: DownloadPlace,
+        holding lock: (any Sendable)?,
         startedAt start: Timestamp
     ) async -> SharedOutcome {
-        defer { withExtendedLifetime(place) {} }
+        defer { withExtendedLifetime(lock) {} }
         load.prepare(task, stop)
         let urls = live.urls
         live.attach {

@@ -217,7 +217,7 @@ package final class JobRunner: Sendable {
                 job, live, by: terms, configuration, mayBecomeDownload: mayBecomeDownload, stop, resuming: resumed,
                 beginning: begin, until: deadline, &decisions, copies: &copies)
             let outcome = await run(load)
-            noteEnd(outcome.value, of: job, stop)
+            noteEnd(outcome, of: job, stop)
             return outcome
         } catch {
             return unprepared(job, by: terms, error, stop, decisions, startedAt: start, until: deadline)
@@ -259,11 +259,11 @@ package final class JobRunner: Sendable {
     }
 
     @inline(never)
-    private func noteEnd(_ outcome: JobOutcome, of job: ClaimedJob, _ stop: StopSwitch) {
+    private func noteEnd(_ outcome: SharedOutcome, of job: ClaimedJob, _ stop: StopSwitch) {
         // A load that was parked goes on with what it has moved before.
         if case .parked = stop.reason { return }
-        traffic?.note(outcome.traffic, of: job.tenant)
-        note(outcome, of: job)
+        traffic?.note(outcome.value.traffic, of: job.tenant)
+        note(outcome.value, of: job)
     }
 
     /// The outcome of a load that could not be prepared.
