@@ -135,7 +135,7 @@ extension Slots.State {
             stopReturning(stop)
             return []
         }
-        let hasMemory = stop.bytesInMemory == 0 || memory.room(of: stop.tenant, having: 1) > 0
+        let hasMemory = stop.bytesInMemory == 0 || memory.jobs(of: stop.tenant, having: 1) > 0
         guard held[stop.tenant, default: 0] < maximumHeld, hasMemory else { return nil }
         noteHeld(1, of: stop.tenant)
         return lend(stop)

@@ -51,11 +51,11 @@ package final class Slots: Sendable {
         /// How many jobs of a tenant have lent their slots, those among them that wait to go on.
         var held: [Tenant.ID: Int] = [:]
         /// Of all jobs that have come here and not left, also while others have their slots.
-        var memory: JobMemory
+        var memory: TenantBudget
         /// How many those may be: each keeps its connection and what it has buffered.
         let maximumHeld: Int
 
-        init(shares: SlotShares, memory: JobMemory, clock: NodeClock) {
+        init(shares: SlotShares, memory: TenantBudget, clock: NodeClock) {
             self.shares = shares
             self.memory = memory
             self.clock = clock
@@ -102,7 +102,7 @@ package final class Slots: Sendable {
     ) {
         self.clock = clock
         self.weight = weight
-        state = Mutex(State(shares: SlotShares(count: count), memory: JobMemory(memory), clock: clock))
+        state = Mutex(State(shares: SlotShares(count: count), memory: TenantBudget(memory), clock: clock))
     }
 
     /// How many slots are free.
@@ -126,7 +126,7 @@ package final class Slots: Sendable {
             return jobs.map { job in
                 guard state.mayStart(job.originQueue, of: job.tenant, weight) else { return false }
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
-                state.memory.add(job.bytesInMemory, of: job.tenant)
+                state.memory.charge(job.bytesInMemory, to: job.tenant)
                 state.add(to: job.originQueue)
                 return true
             }
@@ -138,7 +138,7 @@ package final class Slots: Sendable {
         let next = state.withLock { state in
             for job in jobs {
                 state.shares.leave(job.tenant)
-                state.memory.add(-job.bytesInMemory, of: job.tenant)
+                state.memory.charge(-job.bytesInMemory, to: job.tenant)
                 if let index = job.originQueue.flatMap({ state.indices[$0] }) { state.leave(index) }
             }
             return state.nextReturning(weight)
@@ -170,7 +170,7 @@ package final class Slots: Sendable {
             state.shares.putBack(count - jobs.count)
             for job in jobs {
                 state.shares.assign(to: job.tenant, weight: weight(job.tenant))
-                state.memory.add(job.bytesInMemory, of: job.tenant)
+                state.memory.charge(job.bytesInMemory, to: job.tenant)
                 state.add(to: job.originQueue)
             }
             return state.nextReturning(weight)
@@ -183,7 +183,7 @@ package final class Slots: Sendable {
         state.withLock { state in
             for job in jobs {
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
-                state.memory.add(job.bytesInMemory, of: job.tenant)
+                state.memory.charge(job.bytesInMemory, to: job.tenant)
                 state.add(to: job.originQueue)
             }
         }
@@ -198,7 +198,7 @@ package final class Slots: Sendable {
                 position.hasLeft = true
                 return (position.isLent, position.isAsking)
             }
-            state.memory.add(-stop.bytesInMemory, of: stop.tenant)
+            state.memory.charge(-stop.bytesInMemory, to: stop.tenant)
             if isLent {
                 state.stopReturning(stop)
                 state.noteHeld(-1, of: stop.tenant)
@@ -298,7 +298,7 @@ extension Slots.State {
     func room(of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int) -> Int {
         guard full[tenant] == nil else { return 0 }
         return min(
-            shares.room(of: tenant, weight: weight(tenant)), memory.room(of: tenant, having: shares.count(of: tenant)))
+            shares.room(of: tenant, weight: weight(tenant)), memory.jobs(of: tenant, having: shares.count(of: tenant)))
     }
 
     /// Whether a new job may start before those that wait.
@@ -312,7 +312,7 @@ extension Slots.State {
         let mayBeFull = isClaiming && shares.isLimited(tenant)
         let isOpen = !isFull && !mayBeFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
         let overtakes = hasBacklog && isScarce
-        let hasMemory = memory.room(of: tenant, having: shares.count(of: tenant)) > 0
+        let hasMemory = memory.jobs(of: tenant, having: shares.count(of: tenant)) > 0
         if isOpen, !overtakes, hasMemory, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
         if let key { behind.insert(key) }
         return false

@@ -63,7 +63,7 @@ package final class RemoteDelegates: Service {
     private let counts: MetricFamily<Counter>
     private let waits: Histogram
     private let parked: Counter
-    private let places: Mutex<AskingPlaces>
+    private let places: Mutex<TenantBudget>
 
     /// - Parameters:
     ///   - store: The store of questions; tells `open` of those that end in it.
@@ -98,7 +98,7 @@ package final class RemoteDelegates: Service {
         self.live = live
         self.node = node
         self.hold = hold
-        places = Mutex(AskingPlaces(count: parkedAtOnce))
+        places = Mutex(TenantBudget(parkedAtOnce))
         self.logger = logger
         endpoints = KnownEndpoint(deliveries, clock: intake.clock)
         timer = Timer(clock: intake.clock)
@@ -402,7 +402,7 @@ package final class RemoteDelegates: Service {
                 try? await intake.clock.sleep(for: .seconds(5))
                 do throws(StoreError) {
                     var isFull = true
-                    while isFull, !places.withLock(\.isFull), !Task.isCancelled {
+                    while isFull, places.withLock(\.free) > 0, !Task.isCancelled {
                         let due = try await store.questionsToAsk(limit: Self.slotsPerEndpoint)
                         isFull = due.count == Self.slotsPerEndpoint
                         // None waits for another one: an endpoint may take its time.
@@ -423,11 +423,11 @@ package final class RemoteDelegates: Service {
             question: question, endpoint: endpoint, waitsWhileUnreachable: true, otherwise: .performDefaultHandling,
             isParked: true)
         let tenant = question.asked.tenant
-        guard places.withLock({ $0.take(for: tenant) }) else { return }
-        guard gate.enterIfFree(message.key) else { return places.withLock { $0.leave(tenant) } }
+        guard places.withLock({ $0.take(1, for: tenant) }) else { return }
+        guard gate.enterIfFree(message.key) else { return places.withLock { $0.charge(-1, to: tenant) } }
         group.addTask {
             await self.askOnce(message)
-            self.places.withLock { $0.leave(tenant) }
+            self.places.withLock { $0.charge(-1, to: tenant) }
         }
     }
 

@@ -1,18 +1,19 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 
 /// The ephemeral sessions of a node, and what their tenants are charged with.
 struct EphemeralState {
     private(set) var sessions: [SessionAddress: EphemeralSession] = [:]
     private var owners: [Job.ID: SessionAddress] = [:]
-    private var places: EphemeralBudget
-    private(set) var jobs: EphemeralBudget
-    private(set) var bytes: EphemeralBudget
+    private var places: TenantBudget
+    private(set) var jobs: TenantBudget
+    private(set) var bytes: TenantBudget
 
     init(_ configuration: EphemeralSessions.Configuration) {
-        places = EphemeralBudget(configuration.maximumSessions)
-        jobs = EphemeralBudget(configuration.maximumJobs)
-        bytes = EphemeralBudget(configuration.maximumBytes)
+        places = TenantBudget(configuration.maximumSessions)
+        jobs = TenantBudget(configuration.maximumJobs)
+        bytes = TenantBudget(configuration.maximumBytes)
     }
 
     func owner(of job: Job.ID) -> SessionAddress? { owners[job] }
