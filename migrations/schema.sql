@@ -2977,6 +2977,10 @@ CREATE INDEX sessions_ephemeral ON public.sessions USING btree (node_id) WHERE (
 
 COMMENT ON INDEX public.sessions_ephemeral IS 'queue.rescue: what was in the memory of a lost node is gone';
 
+CREATE INDEX sessions_ephemeral_owner ON public.sessions USING btree (tenant_id, "substring"(uuid_send(id), 9, 5)) WHERE (kind = 'ephemeral'::text);
+
+COMMENT ON INDEX public.sessions_ephemeral_owner IS 'sessions.ephemeralOwner';
+
 CREATE UNIQUE INDEX sessions_identifier ON public.sessions USING btree (tenant_id, identifier) WHERE (state <> 'invalidated'::text);
 
 COMMENT ON INDEX public.sessions_identifier IS 'sessions.create: one live session has an identifier; sessions.list by identifier';

@@ -53,6 +53,16 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         jobs.state.withLock { $0.session(id, of: tenant)?.session }
     }
 
+    package func ephemeralOwner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> Node.ID? {
+        jobs.state.withLock { state in
+            let sessions = state.sessions.values.map(\.session)
+            return sessions.first { session in
+                session.tenant == tenant && session.spec.kind == .ephemeral
+                    && TenantSession.isEphemeralOwner(session.id, of: job)
+            }?.node
+        }
+    }
+
     package func sessions(
         of tenant: Tenant.ID,
         matching filter: SessionFilter,

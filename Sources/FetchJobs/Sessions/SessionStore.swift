@@ -13,6 +13,9 @@ package protocol SessionStore: Sendable {
         of tenant: Tenant.ID, matching filter: SessionFilter, page: SessionPage
     ) async throws(StoreError) -> [TenantSession]
 
+    /// The node with the ephemeral session that made the id of a job; nil when none of the tenant's did.
+    func ephemeralOwner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> Node.ID?
+
     /// Lets a session take no more jobs; the session as it is then, or nil when the tenant has no such session.
     ///
     /// A session that finishes can still be cancelled; beyond that, asking again changes nothing.

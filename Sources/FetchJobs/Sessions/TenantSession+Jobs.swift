@@ -8,9 +8,9 @@ extension TenantSession {
         return Job.ID(UUIDv7(high: new.high, low: id.uuid.low & ~Self.ownBits | new.low & Self.ownBits))
     }
 
-    /// Whether the id was made for a job of this ephemeral session.
-    package func madeID(_ id: Job.ID) -> Bool {
-        spec.kind == .ephemeral && (id.uuid.low ^ self.id.uuid.low) & ~Self.ownBits == 0
+    /// Whether the id was made for a job of an ephemeral session.
+    package static func isEphemeralOwner(_ session: ID, of job: Job.ID) -> Bool {
+        (job.uuid.low ^ session.uuid.low) & ~ownBits == 0
     }
 
     /// The bits of an id that are the job's own, beside the time; 40 others are random and the session's.

@@ -90,6 +90,25 @@ package struct PostgresSessionStore: SessionStore {
             return try rows.first.map { try TenantSession(row: $0, tenant: tenant) }
         }
     }
+
+    /// By an index, and without reading what the sessions are made of, since any unknown id is looked for.
+    package func ephemeralOwner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> Node.ID? {
+        try await StoreError.wrap {
+            let rows = try await client.of(tenant).query(
+                """
+                -- sessions.ephemeralOwner
+                SELECT s.id, s.node_id
+                FROM sessions s
+                WHERE s.tenant_id = \(tenant) AND s.kind = 'ephemeral'
+                    AND substring(uuid_send(s.id) FROM 9 FOR 5) = substring(uuid_send(\(job)) FROM 9 FOR 5)
+                """
+            )
+            for row in rows where TenantSession.isEphemeralOwner(try row.decode(at: 0), of: job) {
+                return try row.decode(Node.ID?.self, at: 1)
+            }
+            return nil
+        }
+    }
 }
 
 extension TenantSession {

@@ -65,6 +65,10 @@ package struct EphemeralSessionStore: SessionStore {
         }
     }
 
+    package func ephemeralOwner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> Node.ID? {
+        try await stored.ephemeralOwner(of: job, tenant: tenant)
+    }
+
     package func invalidate(
         _ id: TenantSession.ID,
         of tenant: Tenant.ID,
@@ -230,16 +234,10 @@ package struct EphemeralJobStore: JobStore {
 
     /// Refuses a job of a session that is in the memory of another node; called only for unknown ids.
     private func refuseElsewhere(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) {
-        var page = SessionPage(limit: 1000)
-        while true {
-            let sessions = try await sessions.sessions(
-                of: tenant, matching: SessionFilter(kind: .ephemeral), page: page)
-            if let owner = sessions.first(where: { $0.madeID(id) }), let node = owner.node, node != ephemeral.node {
-                throw StoreError(elsewhere: node)
-            }
-            guard let last = sessions.last, sessions.count == page.limit else { return }
-            page = SessionPage(limit: page.limit, after: last.id)
+        guard let node = try await sessions.ephemeralOwner(of: id, tenant: tenant), node != ephemeral.node else {
+            return
         }
+        throw StoreError(elsewhere: node)
     }
 }
 

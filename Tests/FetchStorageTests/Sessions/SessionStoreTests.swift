@@ -204,6 +204,20 @@ import Testing
         }
     }
 
+    @Test func `a job's id tells which node has its ephemeral session`() async throws {
+        try await StoreFixture.with { fixture in
+            let new = NewSession(tenant: fixture.tenant, spec: SessionSpec(kind: .ephemeral))
+            guard case .made(.created(let session)) = try await store(fixture, 1).create(new) else {
+                throw StoreError(.failed, "no session was made")
+            }
+            _ = try await make(fixture)
+            let (job, store) = (session.newJobID(), store(fixture))
+            #expect(try await store.ephemeralOwner(of: job, tenant: fixture.tenant) == fixture.nodes[1])
+            #expect(try await store.ephemeralOwner(of: job, tenant: Tenant.ID(rawValue: 2)) == nil)
+            #expect(try await store.ephemeralOwner(of: Job.ID(), tenant: fixture.tenant) == nil)
+        }
+    }
+
     @Test func `a session lies on so many snapshots and no more, whoever asks`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture)
