@@ -18,11 +18,15 @@ extension DashboardRoutes {
         let query = try query(call, "cursor")
         let view = try await view(query, call, session)
         let after = try query["cursor"].map { try Cursor<Schedule.Kind>($0, filter: "").after }
-        let items = try await ports.schedules.schedules(of: view.tenant, after: after, limit: Self.pageSize + 1)
-        let part = ListPart(items, limit: Self.pageSize)
+        let now = Timestamp.now
+        let part = try await ListPart.read(limit: Self.pageSize, after: after, id: \.id) {
+            try await ports.schedules.schedules(of: view.tenant, after: $0, limit: $1)
+        } form: {
+            (SchedulePages.row($0, view: view, now: now), bytes: 0)
+        }
         let next = part.next { view.href(SchedulePages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) }
         var sheet = sheet("Schedules", call, view, hint: SchedulePages.hint)
-        sheet.sections = [.init(table: SchedulePages.table(part.shown, view: view, next: next, now: .now))]
+        sheet.sections = [.init(table: SchedulePages.table(part.shown.map(\.form), next: next))]
         return page(.sheet, sheet)
     }
 

@@ -19,17 +19,21 @@ extension DashboardRoutes {
         let word = Cursor<TenantSession.Kind>.digest(
             of: Query.text([("kind", filter.kind?.rawValue), ("identifier", filter.identifier)]))
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: word).after }
-        let items = try await ports.sessions.sessions(
-            of: view.tenant, matching: filter, page: SessionPage(limit: Self.pageSize + 1, after: after))
-        let part = ListPart(items, limit: Self.pageSize)
+        let now = Timestamp.now
+        let part = try await ListPart.read(limit: Self.pageSize, after: after, id: \.id) {
+            try await ports.sessions.sessions(
+                of: view.tenant, matching: filter, page: SessionPage(limit: $1, after: $0))
+        } form: {
+            (SessionPages.row($0, view: view, now: now), bytes: 0)
+        }
         let next = part.next {
             view.href(
                 SessionPages.path, ("kind", filter.kind?.rawValue), ("identifier", filter.identifier),
                 ("cursor", Cursor(after: $0.id, filter: word).text))
         }
-        var shown = part.shown
-        if after == nil, filter == SessionFilter(), !shown.contains(where: { $0.id == .default }) {
-            shown.insert(Self.standard(view.tenant), at: 0)
+        var rows = part.shown.map(\.form)
+        if after == nil, filter == SessionFilter(), !part.shown.contains(where: { $0.id == .default }) {
+            rows.insert(SessionPages.row(Self.standard(view.tenant), view: view, now: now), at: 0)
         }
         var sheet = sheet(
             "Sessions", call, view, hint: SessionPages.hint,
@@ -39,7 +43,7 @@ extension DashboardRoutes {
                 ),
                 .text("identifier", "Identifier", filter.identifier),
             ])
-        sheet.sections = [.init(table: SessionPages.table(shown, view: view, next: next, now: .now))]
+        sheet.sections = [.init(table: SessionPages.table(rows, next: next))]
         return page(.sheet, sheet)
     }
 

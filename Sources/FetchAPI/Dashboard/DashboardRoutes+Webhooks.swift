@@ -27,12 +27,16 @@ extension DashboardRoutes {
         let query = try query(call, "cursor")
         let view = try await view(query, call, session)
         let after = try query["cursor"].map { try Cursor<WebhookEndpoint.Kind>($0, filter: "").after }
-        let items = try await ports.webhooks.endpoints(of: view.tenant, after: after, limit: Self.endpointCount + 1)
-        let part = ListPart(items, limit: Self.endpointCount)
+        let now = Timestamp.now
+        let part = try await ListPart.read(limit: Self.endpointCount, after: after, id: \.id) {
+            try await ports.webhooks.endpoints(of: view.tenant, after: $0, limit: $1)
+        } form: {
+            (WebhookPages.row($0, view: view, now: now), bytes: 0)
+        }
         let next = part.next { view.href(WebhookPages.path, ("cursor", Cursor(after: $0.id, filter: "").text)) }
         var sheet = sheet("Webhooks", call, view, hint: WebhookPages.hint)
         sheet.choices = WebhookPages.choices(view, current: WebhookPages.path)
-        sheet.sections = [.init(table: WebhookPages.table(part.shown, view: view, next: next, now: .now))]
+        sheet.sections = [.init(table: WebhookPages.endpoints(part.shown.map(\.form), next: next))]
         return page(.sheet, sheet)
     }
 

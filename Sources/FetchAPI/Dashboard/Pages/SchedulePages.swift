@@ -9,17 +9,15 @@ enum SchedulePages {
     /// How many coming times a list shows of each, and a page of one.
     static let times = (inList: 2, inPage: 20)
 
-    static func table(
-        _ schedules: [Schedule], view: DashboardView, next: String?, now: Timestamp
-    ) -> SheetPage.Table {
+    static func table(_ rows: [[SheetPage.Cell]], next: String?) -> SheetPage.Table {
         SheetPage.Table(
             "Schedules", ["Schedule", "State", "Times", "Next", "Last", "Runs", "Request", "Change"],
-            schedules.map { row($0, view, now) },
+            rows,
             empty: "There are no schedules. POST /v1/schedules makes one, by a cron expression or an interval.",
             next: next)
     }
 
-    private static func row(_ schedule: Schedule, _ view: DashboardView, _ now: Timestamp) -> [SheetPage.Cell] {
+    static func row(_ schedule: Schedule, view: DashboardView, now: Timestamp) -> [SheetPage.Cell] {
         [
             .init(
                 .code("\(schedule.id)", to: view.href("\(path)/\(schedule.id)")),

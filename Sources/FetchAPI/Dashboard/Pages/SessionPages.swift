@@ -8,23 +8,22 @@ enum SessionPages {
     static let hint =
         "A configuration and stores that jobs share. Jobs that name no session belong to the default one, which is always there."
 
-    static func table(
-        _ sessions: [TenantSession], view: DashboardView, next: String?, now: Timestamp
-    ) -> SheetPage.Table {
-        let rows = sessions.map { session in
-            [
-                SheetPage.Cell(.code(session.id.name, to: view.href("\(path)/\(session.id.name)"))),
-                SheetPage.Cell(.text(session.spec.kind.rawValue), .hint(session.spec.identifier)),
-                SheetPage.Cell(.state(session.state.rawValue, style(session.state))),
-                SheetPage.Cell(.text(session.spec.description)),
-                SheetPage.Cell(session.node.map { .code("\($0)") }),
-                SheetPage.Cell(.time(session.createdAt, now: now), .time(session.endedAt, now: now, before: "ended ")),
-                SheetPage.Cell(stores(session.id, view)),
-            ]
-        }
-        return SheetPage.Table(
+    static func table(_ rows: [[SheetPage.Cell]], next: String?) -> SheetPage.Table {
+        SheetPage.Table(
             "Sessions", ["Session", "Kind", "State", "Description", "Node", "Created", "Stores"], rows,
             empty: "There are no sessions but the default one. POST /v1/sessions makes one.", next: next)
+    }
+
+    static func row(_ session: TenantSession, view: DashboardView, now: Timestamp) -> [SheetPage.Cell] {
+        [
+            .init(.code(session.id.name, to: view.href("\(path)/\(session.id.name)"))),
+            .init(.text(session.spec.kind.rawValue), .hint(session.spec.identifier)),
+            .init(.state(session.state.rawValue, style(session.state))),
+            .init(.text(session.spec.description)),
+            .init(session.node.map { .code("\($0)") }),
+            .init(.time(session.createdAt, now: now), .time(session.endedAt, now: now, before: "ended ")),
+            .init(stores(session.id, view)),
+        ]
     }
 
     private static func stores(_ id: TenantSession.ID, _ view: DashboardView) -> SheetPage.Line {

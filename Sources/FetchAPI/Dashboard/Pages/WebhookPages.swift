@@ -25,27 +25,25 @@ enum WebhookPages {
 
     // MARK: Endpoints
 
-    static func table(
-        _ endpoints: [WebhookEndpoint], view: DashboardView, next: String?, now: Timestamp
-    ) -> SheetPage.Table {
-        let rows = endpoints.map { endpoint in
-            [
-                SheetPage.Cell(
-                    .code("\(endpoint.id)", to: view.href(deliveries, ("endpoint", "\(endpoint.id)"))),
-                    .text(endpoint.shownURL ?? "polled")),
-                SheetPage.Cell(state(endpoint), .time(endpoint.disabling?.at ?? endpoint.failingSince, now: now)),
-                SheetPage.Cell(.text(endpoint.events.map(\.rawValue).joined(separator: ", "))),
-                SheetPage.Cell(.time(endpoint.createdAt, now: now)),
-                SheetPage.Cell(
-                    endpoint.previousSecret.map { .time($0.until, now: now, before: "old secret ends ") }),
-                SheetPage.Cell(forms: forms(endpoint, view)),
-            ]
-        }
-        return SheetPage.Table(
+    static func endpoints(_ rows: [[SheetPage.Cell]], next: String?) -> SheetPage.Table {
+        SheetPage.Table(
             "Endpoints", ["Endpoint", "State", "Events", "Made", "Rotation", "Change"], rows,
             empty:
                 "There are no endpoints. POST /v1/webhooks/endpoints makes one; jobs name it as webhook.endpoint, or bring a "
                 + "webhook.url of their own.", next: next)
+    }
+
+    static func row(_ endpoint: WebhookEndpoint, view: DashboardView, now: Timestamp) -> [SheetPage.Cell] {
+        [
+            .init(
+                .code("\(endpoint.id)", to: view.href(deliveries, ("endpoint", "\(endpoint.id)"))),
+                .text(endpoint.shownURL ?? "polled")),
+            .init(state(endpoint), .time(endpoint.disabling?.at ?? endpoint.failingSince, now: now)),
+            .init(.text(endpoint.events.map(\.rawValue).joined(separator: ", "))),
+            .init(.time(endpoint.createdAt, now: now)),
+            .init(endpoint.previousSecret.map { .time($0.until, now: now, before: "old secret ends ") }),
+            .init(forms: forms(endpoint, view)),
+        ]
     }
 
     private static func state(_ endpoint: WebhookEndpoint) -> SheetPage.Line {

@@ -6,7 +6,8 @@ import Hummingbird
 /// Messages that are sent at set times: ordinary schedules, the jobs of which are messages.
 struct QStashScheduleRoutes: Sendable {
     private static let maximumBody = 65_536
-    private static let pageSize = 100
+    /// A schedule may be large, and the list has no pages for clients.
+    private static let pageSize = 8
     /// A schedule that others make, change and remove at the same time is tried so often, with pauses up to this long.
     private static let maximumTries = 20
     private static let longestPause = Duration.milliseconds(50)
@@ -113,16 +114,18 @@ struct QStashScheduleRoutes: Sendable {
     // MARK: Reading and changing
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        var (found, last) = ([Schedule](), Schedule.ID?.none)
-        while true {
-            let page = try await schedules.schedules(of: tenant, after: last, limit: Self.pageSize)
-            found += page.filter { QStashMessage.isMessage($0.spec.job) }
-            guard page.count == Self.pageSize else { break }
-            last = page.last?.id
+        .array(pages: try await page(of: tenant, after: nil)) { page in
+            guard page.count == Self.pageSize, let last = page.last else { return nil }
+            return try await self.page(of: tenant, after: last.id)
+        } elements: { page in
+            page.filter { QStashMessage.isMessage($0.spec.job) }.map { schedule in
+                JSONWriter.object { Self.write(schedule, &$0) }
+            }
         }
-        var writer = JSONWriter()
-        writer.array { writer in for schedule in found { writer.object { Self.write(schedule, &$0) } } }
-        return .json(writer.bytes)
+    }
+
+    private func page(of tenant: Tenant.ID, after last: Schedule.ID?) async throws -> [Schedule] {
+        try await schedules.schedules(of: tenant, after: last, limit: Self.pageSize)
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

@@ -100,10 +100,10 @@ struct SessionRoutes: Sendable {
             kind: try query.oneOf("kind"), identifier: query["identifier"],
             isOutstanding: try query.bool("outstanding") ?? false)
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: filter.digest).after }
-        let items = try await sessions.sessions(
-            of: tenant, matching: filter, page: SessionPage(limit: limit + 1, after: after))
-        return .page(items, limit: limit, of: "/v1/sessions", filter.text) {
-            Cursor(after: $0.id, filter: filter.digest).text
+        return try await .page(
+            of: "/v1/sessions", limit: limit, after: after, filters: filter.text, digest: filter.digest, id: \.id
+        ) {
+            try await sessions.sessions(of: tenant, matching: filter, page: SessionPage(limit: $1, after: $0))
         } write: {
             $0.write(&$1)
         }

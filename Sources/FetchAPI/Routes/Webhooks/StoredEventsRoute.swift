@@ -54,17 +54,16 @@ struct StoredEventsRoute: Sendable {
         let filter = Query.text([("after", start?.description)])
         let digest = Cursor<WebhookDelivery.Kind>.digest(of: filter)
         let after = try query["cursor"].map { try Cursor<WebhookDelivery.Kind>($0, filter: digest).after }
-        let page = DeliveryPage(limit: limit + 1, after: after ?? start)
-        guard let deliveries = try await webhooks.events(of: source, tenant, page: page) else {
-            throw Self.noEvent(after == nil ? "after" : "cursor")
-        }
-        var events: [(delivery: WebhookDelivery, data: EventContents.Data?)] = []
-        // One more than the page holds says that it goes on, and is not looked at.
-        for delivery in deliveries {
-            events.append((delivery, events.count < limit ? try await contents.data(of: delivery) : nil))
-        }
-        var response = Response.page(events, limit: limit, of: path, filter) {
-            Cursor(after: $0.delivery.id, filter: digest).text
+        var response = try await Response.page(
+            of: path, limit: limit, after: after ?? start, filters: filter, digest: digest, id: \.delivery.id
+        ) { last, count -> [(delivery: WebhookDelivery, data: EventContents.Data?)] in
+            let page = DeliveryPage(limit: count, after: last)
+            guard let deliveries = try await webhooks.events(of: source, tenant, page: page) else {
+                throw Self.noEvent(after == nil ? "after" : "cursor")
+            }
+            var events: [(delivery: WebhookDelivery, data: EventContents.Data?)] = []
+            for delivery in deliveries { events.append((delivery, try await contents.data(of: delivery))) }
+            return events
         } write: {
             $1.member("id", $0.delivery.id.description)
             $0.delivery.writeMessage(&$1, data: $0.data)
@@ -105,7 +104,8 @@ struct StoredEventsRoute: Sendable {
         var last = start
         var (lastSign, isTrustedSince) = (ContinuousClock.now, ContinuousClock.now)
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
-            let page = DeliveryPage(limit: 25, after: last)
+            // Each may be large, and a tenant may follow many streams.
+            let page = DeliveryPage(limit: 8, after: last)
             guard let deliveries = try await webhooks.events(of: source, tenant, page: page) else { return }
             for delivery in deliveries {
                 let data = try await contents.data(of: delivery)

@@ -75,6 +75,27 @@ import Testing
         }
     }
 
+    @Test func `a page of large sessions ends early, and the next one goes on behind it`() async throws {
+        let fields = (0..<30).map { #""x-\#($0)": "\#(String(repeating: "a", count: 1_000))""# }
+        let body = #"{"configuration": {"request": {"headers": {\#(fields.joined(separator: ", "))}}}}"#
+        try await TestServer().test { call async throws in
+            var made: [String] = []
+            for _ in 0..<40 {
+                made.append(try #require(try await call(.post, "/v1/sessions", body: body).json?["id"]?.string))
+            }
+            let first = try await call(.get, "/v1/sessions?limit=100")
+            #expect(first.bytes.count < 1_100_000)
+            #expect(first.json?["hasMore"]?.bool == true)
+            let cursor = try #require(first.json?["nextCursor"]?.string)
+            let rest = try await call(.get, "/v1/sessions?limit=100&cursor=\(cursor)")
+            #expect(rest.json?["hasMore"]?.bool == false)
+            let listed = [first, rest].flatMap { page in
+                (0..<(page.json?["data"]?.count ?? 0)).compactMap { page.json?["data"]?[$0]?["id"]?.string }
+            }
+            #expect(listed == made.reversed())
+        }
+    }
+
     @Test(arguments: [
         (#"{"kind": "other"}"#, "/kind"),
         (#"{"name": "x"}"#, "/name"),
