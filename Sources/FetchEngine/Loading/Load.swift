@@ -17,7 +17,7 @@ final class Load: @unchecked Sendable {
         /// Answers questions before the delegates are asked.
         var adviser: (any LoadAdviser)?
         /// Where it goes on; taken when it begins.
-        var position: LoadPosition?
+        @Indirect var position: LoadPosition? = nil
         var currentRequest: Request?
         var response: Response?
         var completeBody: [UInt8]?

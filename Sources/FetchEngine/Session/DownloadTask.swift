@@ -19,7 +19,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
 
     struct State {
         /// Decides about the response when this continues an earlier download.
-        var resumption: ResumeMachine?
+        @Indirect var resumption: ResumeMachine? = nil
         /// Its decision.
         var action: ResumeMachine.Action?
         /// Whether the earlier download's file was looked at; a hop after the first does not read it again.
@@ -30,7 +30,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         /// Where the file grows.
         var path: String?
         /// The resume data at the beginning of the download; nil when it cannot be resumed.
-        var beginning: ResumeData?
+        @Indirect var beginning: ResumeData? = nil
         var resumability: Resumability?
     }
 
