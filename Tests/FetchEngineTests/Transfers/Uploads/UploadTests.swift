@@ -54,6 +54,54 @@ import Testing
         #expect(response.status.code == 200 && body == Array("hi".utf8))
     }
 
+    // Proves: UPL-10.
+    @Test func `a large body waits by itself, and a smaller one does not`() async throws {
+        let size = 1 << 20
+        let refusal = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"
+        let origin = try WireOrigin { connection in
+            let head = try connection.receiveHead() ?? ""
+            if !head.contains("\r\nExpect: 100-continue\r\n") { try connection.receive(size - 1) }
+            try connection.send(refusal)
+            try connection.receiveToEnd()
+        }
+        for (number, count) in [size, size - 1].enumerated() {
+            let session = Session()
+            defer { session.invalidateAndCancel() }
+            let task = session.uploadTask(with: try Self.put(origin), from: .bytes(pattern(count)))
+            #expect(try await task.data().1.status.code == 413)
+            #expect(task.countOfBytesSent == (count == size ? 0 : Int64(count)))
+            let sent = origin.received(on: number)
+            #expect(sent.contains("\r\nExpect: 100-continue\r\n") == (count == size))
+            #expect(sent.hasSuffix("\r\n\r\n") == (count == size))
+        }
+    }
+
+    // Proves: UPL-10.
+    @Test(.enabled(if: LoopbackServer.nginx != nil))
+    func `nginx refuses a large body that it does not want before it is sent`() async throws {
+        let server = try await LoopbackServer.nginx(in: TemporaryDirectory(), "client_max_body_size 1m;")
+        let request = Request(url: try URLRecord("http://127.0.0.1:\(server.port)/file"), method: .put)
+        let task = Session().uploadTask(with: request, from: .bytes(pattern(8 << 20)))
+        #expect(try await task.data().1.status.code == 413)
+        #expect(task.countOfBytesSent == 0)
+    }
+
+    // It says nothing until it has the body, which is what a server does that knows no expectations (RFC 9110 §10.1.1).
+    // Proves: UPL-10.
+    @Test func `a silent server gets the body after a time`() async throws {
+        let size = 1 << 20
+        let origin = try WireOrigin { connection in
+            let head = try connection.receiveHead() ?? ""
+            guard head.contains("\r\nExpect: 100-continue\r\n") else { return }
+            let isWhole = try connection.receive(size) == pattern(size)
+            if isWhole { try connection.send(Self.ok) }
+        }
+        let task = Session().uploadTask(with: try Self.put(origin), from: .bytes(pattern(size)))
+        let (body, response) = try await task.data()
+        #expect(response.status.code == 200 && body == Array("hi".utf8))
+        #expect(task.metrics.transactions.map(\.status) == [200])
+    }
+
     // Proves: UPL-6, UPL-11, FN-42.
     @Test func `a stream is asked for again when a redirect keeps the body`() async throws {
         let origin = try WireOrigin { connection in
