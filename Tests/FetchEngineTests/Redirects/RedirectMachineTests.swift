@@ -94,10 +94,12 @@ import Testing
         var request = Request(url: try URLRecord("http://a.example/"))
         request.headerFields[.authorization] = "Bearer x"
         request.headerFields[.cookie] = "a=b"
+        request.headerFields[.proxyAuthorization] = "Basic eDp5"
         request.headerFields[.userAgent] = "test"
         let proposed = try #require(Self.proposal(Self.answer(307, location, to: request)))
         #expect((proposed.headerFields[.authorization] != nil) == keeps)
         #expect((proposed.headerFields[.cookie] != nil) == keeps)
+        #expect((proposed.headerFields[.proxyAuthorization] != nil) == keeps)
         #expect(proposed.headerFields[.userAgent] == "test")
     }
 

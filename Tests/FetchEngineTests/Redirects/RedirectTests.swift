@@ -76,8 +76,31 @@ import Testing
                 == "GET /b HTTP/1.1\r\nHost: 127.0.0.1:\(target.port)\r\nAccept: */*\r\n\(offeredCodings)\r\n")
     }
 
+    // What a proxy is shown is in its settings: a field of the request would reach servers too.
+    // Proves: RED-11, SEC-31.
+    @Test func `a Proxy-Authorization of the caller's goes to nobody`() async throws {
+        let target = try Self.origin(["/b": Self.ok])
+        let origin = try Self.origin(["/a": Self.redirect(302, to: target.url("/b"))])
+        let plain = Request(url: try URLRecord(origin.url("/a")))
+        var own = plain
+        own.headerFields[.proxyAuthorization] = "Basic eDp5"
+        await expect(.headerForbidden) { [own] in try await Session().data(for: own) }
+        var configuration = SessionConfiguration()
+        configuration.httpAdditionalHeaders = [.proxyAuthorization: "Basic eDp5"]
+        let session = Session(configuration: configuration)
+        await expect(.headerForbidden) { try await session.data(for: plain) }
+        #expect(origin.connections.isEmpty)
+        let delegate = Answer { request in
+            var request = request
+            request.headerFields[.proxyAuthorization] = "Basic eDp5"
+            return .follow(request)
+        }
+        await expect(.headerForbidden) { try await Session().data(for: plain, delegate: delegate) }
+        #expect(origin.connections.count == 1 && target.connections.isEmpty)
+    }
+
     // Each kind of body, at sizes around the buffers' edges.
-    // Proves: RED-9, UPL-11, UPL-7, FN-42.
+    // Proves: RED-9, UPL-11, UPL-7, FN-42, DLG-8.
     @Test(arguments: [307, 308], [0, 1, 16384, 65536, 65537, 1_000_000])
     func `a body is sent again after 307 and 308`(_ code: Int, _ count: Int) async throws {
         let file = try TemporaryFile(pattern(count))
