@@ -253,6 +253,24 @@ import Testing
         #expect(log.challenges.isEmpty)
     }
 
+    // Proves: CRD-6.
+    @Test func `what convinced in one session is used by those that have its store, and by no other`() async throws {
+        let origin = try Self.basicOrigin()
+        let (store, other) = (MemoryCredentialStorage(), MemoryCredentialStorage())
+        let first = ChallengeLog(using: Self.credential(.permanent))
+        let (_, response) = try await Self.load(origin.url(), first) { $0.credentialStorage = store }
+        #expect(response.status.code == 200 && first.challenges.count == 1)
+        for (storage, status) in [(store, 200), (other, 401), (nil, 401)] {
+            let log = ChallengeLog(task: { _ in .continueWithoutCredential })
+            let (_, response) = try await Self.load(origin.url(), log) { $0.credentialStorage = storage }
+            #expect(response.status.code == status)
+            #expect(log.challenges.isEmpty == (status == 200))
+        }
+        // What one takes away is gone for all.
+        store.removeAll()
+        #expect(try await Self.load(origin.url()) { $0.credentialStorage = store }.1.status.code == 401)
+    }
+
     // The second load of the directory needs neither question nor challenge.
     // Proves: CRD-4, AUT-22.
     @Test func `what convinced is kept, and sent unasked at and below its directory`() async throws {
