@@ -227,7 +227,7 @@ let package = Package(
         .testTarget(
             name: "FetchEngineTests",
             dependencies: [
-                "CCurl", "COpenSSL", "EventLoop", "FetchEngine", "TestSupport",
+                "CCurl", "CGSSAPI", "COpenSSL", "EventLoop", "FetchEngine", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             resources: [.copy("Resources")],

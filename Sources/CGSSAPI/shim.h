@@ -71,12 +71,13 @@ static inline int cgssapi_is_configured_by(const char *path) {
     return is_only_one;
 }
 
-/// Takes one step of a SPNEGO conversation that proves both sides.
+/// Takes one step of a SPNEGO conversation that proves both sides, and is bound to a channel; no bytes for none.
 static inline OM_uint32 cgssapi_step(
-    OM_uint32 *minor, gss_cred_id_t credential, gss_ctx_id_t *context, gss_name_t target, gss_buffer_t input,
-    gss_buffer_t output
+    OM_uint32 *minor, gss_cred_id_t credential, gss_ctx_id_t *context, gss_name_t target, gss_buffer_t channel,
+    gss_buffer_t input, gss_buffer_t output
 ) {
+    struct gss_channel_bindings_struct bindings = {.application_data = *channel};
     return gss_init_sec_context(
         minor, credential, context, target, cgssapi_spnego(), GSS_C_MUTUAL_FLAG | GSS_C_REPLAY_FLAG, 0,
-        GSS_C_NO_CHANNEL_BINDINGS, input, NULL, output, NULL, NULL);
+        channel->length ? &bindings : GSS_C_NO_CHANNEL_BINDINGS, input, NULL, output, NULL, NULL);
 }

@@ -151,7 +151,8 @@ extension Load {
         let host = attempt.space.host.trimmingBrackets()
         let negotiation = Negotiation(
             with: attempt.credential, host: host, service: settings.authentication.kerberosService,
-            among: settings.authentication.kerberosRealms)
+            among: settings.authentication.kerberosRealms,
+            endPoint: attempt.space.isProxy ? nil : (exchange as? Transfer)?.endPoint)
         guard let negotiation, let token = try? await negotiation.step(nil) else { return nil }
         if !attempt.space.isProxy { self.negotiation = negotiation }
         return .field(Array("Negotiate ".utf8) + Base64.encode(token))

@@ -45,6 +45,19 @@ enum CertificateCoding {
         with(certificate) { certificate in X509_get_issuer_name(certificate).map(der(ofName:)) } ?? nil
     }
 
+    /// The digest of a server's certificate to which authentication is bound (RFC 5929 §4.1); nil where its signature has
+    /// none.
+    static func endPoint(of certificate: OpaquePointer) -> [UInt8]? {
+        var number: Int32 = 0
+        guard X509_get_signature_info(certificate, &number, nil, nil, nil) == 1 else { return nil }
+        let isWeak = number == NID_md5 || number == NID_sha1
+        guard let method = isWeak ? EVP_sha256() : EVP_get_digestbyname(OBJ_nid2sn(number)) else { return nil }
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        guard X509_digest(certificate, method, &digest, &count) == 1 else { return nil }
+        return Array(digest.prefix(Int(count)))
+    }
+
     // MARK: OpenSSL's objects
 
     /// Calls with OpenSSL's object for a certificate in DER; nil when the bytes are no certificate.

@@ -14,6 +14,9 @@ extension Transfer {
         else { return }
         metrics.negotiatedTLSProtocolVersion = String(cString: version)
         metrics.negotiatedTLSCipherSuite = String(cString: cipher)
+        if response?.status == .unauthorized {
+            endPoint = SSL_get0_peer_certificate(secureConnection).flatMap(CertificateCoding.endPoint(of:))
+        }
         guard let easy else { return }
         var connections = 0
         ccurl_get_long(easy, CURLINFO_NUM_CONNECTS, &connections)

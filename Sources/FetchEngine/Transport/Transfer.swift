@@ -86,6 +86,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The TLS handshake of the connection, and how many there were on the way to it.
     var handshake: Handshake?
     var handshakeCount = 0
+    /// What binds an authentication to the connection, where the response asks for one.
+    var endPoint: [UInt8]?
     /// The response of the proxy to CONNECT when it did not connect.
     var proxyResponse: Response?
     var proxyCollector: HeadCollector

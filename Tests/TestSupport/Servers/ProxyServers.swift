@@ -9,9 +9,11 @@ extension LoopbackServer {
     /// - Parameters:
     ///   - users: `user:password`; with them a credential is wanted.
     ///   - scheme: `basic`, `digest`, or `ntlm`, which believes every password.
+    ///   - realm: With it, a ticket for `HTTP/localhost` is wanted.
     ///   - certificate: With it, TLS is spoken on the way to the proxy.
     package static func squid(
-        users: [String] = [], scheme: String = "basic", certificate: TestAuthority.Leaf? = nil
+        users: [String] = [], scheme: String = "basic", realm: KerberosRealm? = nil,
+        certificate: TestAuthority.Leaf? = nil
     ) async throws -> LoopbackServer {
         let (directory, port) = (try TemporaryDirectory(), try freePort())
         // Started by root, it gives up root's rights before it opens its logs.
@@ -33,6 +35,15 @@ extension LoopbackServer {
                     "auth_param \(scheme) program /usr/lib/squid/\(helper) \(directory.file("users"))",
                     "auth_param \(scheme) children 1", "auth_param \(scheme) realm Proxy",
                 ]
+        }
+        if let realm {
+            let keytab = try directory.write(realm.serviceKeys, to: "http.keytab")
+            lines += [
+                "auth_param negotiate program /usr/lib/squid/negotiate_kerberos_auth -k \(keytab) -s HTTP/localhost",
+                "auth_param negotiate children 1",
+            ]
+        }
+        if !users.isEmpty || realm != nil {
             lines += [
                 "acl known proxy_auth REQUIRED",
                 "http_access allow known", "http_access deny all",
@@ -48,7 +59,7 @@ extension LoopbackServer {
         let name = "t\(port)"
         removeSharedMemory(of: name)
         return try await LoopbackServer(
-            in: directory, port: port, log: "cache.log",
+            in: directory, port: port, log: "cache.log", environment: realm?.environment,
             [installed("squid") ?? "squid", "-N", "-n", name, "-f", directory.file("squid.conf")]
         ) { removeSharedMemory(of: name) }
     }

@@ -33,6 +33,7 @@ final class Negotiation: Sendable {
     private let credential: Credential
     private let realm: String
     private let target: String
+    private let channel: [UInt8]
     private let state = Mutex(State())
     private let completed = Atomic(false)
 
@@ -41,7 +42,11 @@ final class Negotiation: Sendable {
     /// - Parameters:
     ///   - service: The name of the service at the host, `HTTP` but for odd servers.
     ///   - realms: The realms that may be asked; nil for all that the library knows of.
-    init?(with credential: Credential, host: String, service: String, among realms: KerberosRealms?) {
+    ///   - endPoint: The digest of the server's certificate, to which the proof is bound (RFC 5929 §4); nil without TLS.
+    init?(
+        with credential: Credential, host: String, service: String, among realms: KerberosRealms?,
+        endPoint: [UInt8]? = nil
+    ) {
         let principal = KerberosPrincipal(credential.user)
         guard principal != nil || credential.user.isEmpty && realms == nil else { return nil }
         if let realms {
@@ -50,6 +55,7 @@ final class Negotiation: Sendable {
         self.credential = credential
         realm = principal?.realm ?? ""
         target = service + "@" + host
+        channel = endPoint.map { Array("tls-server-end-point:".utf8) + $0 } ?? []
     }
 
     deinit {
@@ -85,7 +91,9 @@ final class Negotiation: Sendable {
             }
             var (minor, output) = (OM_uint32(0), gss_buffer_desc())
             let major = Self.withBuffer(token ?? []) { input in
-                cgssapi_step(&minor, state.credential, &state.context, state.target, input, &output)
+                Self.withBuffer(channel) { channel in
+                    cgssapi_step(&minor, state.credential, &state.context, state.target, channel, input, &output)
+                }
             }
             defer {
                 var ignored: OM_uint32 = 0

@@ -1,3 +1,5 @@
+import CGSSAPI
+import COpenSSL
 import FetchEngine
 import Foundation
 import HTTPTypes
@@ -156,6 +158,116 @@ struct KerberosTests {
             let status = try await Self.get(server, "/kerberos/page", log) { $0.authentication.kerberosService = "nfs" }
             #expect(status == 401)
         }
+    }
+
+    /// A session whose requests go through a proxy that wants tickets.
+    private static func session(
+        through squid: LoopbackServer, _ delegate: ChallengeLog, trusting server: TLSOrigin? = nil
+    ) -> Session {
+        var configuration = SessionConfiguration()
+        let proxy = Proxy(.http, host: "localhost", port: squid.port)
+        configuration.proxies = ProxyConfiguration(http: proxy, https: proxy)
+        if let server { configuration.tls.anchors = .pem(server.certificate) }
+        return Session(configuration: configuration, delegate: delegate)
+    }
+
+    // The ticket is for the proxy, and shown to nobody else.
+    // Proves: AUT-30.
+    @Test(.enabled(if: LoopbackServer.installed("negotiate_kerberos_auth") != nil), arguments: [false, true])
+    func `squid lets requests and tunnels through for a ticket`(_ isTunnel: Bool) async throws {
+        let realm = try await KerberosRealm()
+        realm.enter()
+        let squid = try await LoopbackServer.squid(realm: realm)
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        let server = isTunnel ? try TLSOrigin() : nil
+        let url = try URLRecord(server.map { "https://localhost:\($0.port)/" } ?? origin.url())
+        let log = ChallengeLog(task: { challenge in
+            challenge.previousFailureCount == 0 ? .useCredential(Self.aladdin) : .continueWithoutCredential
+        })
+        let (_, response) = try await Self.session(through: squid, log, trusting: server).data(for: Request(url: url))
+        #expect(response.status.code == 200)
+        let space = ProtectionSpace(
+            host: "localhost", port: squid.port, scheme: "http", method: .negotiate, isProxy: true)
+        #expect(log.challenges.map(\.protectionSpace) == [space])
+        #expect(log.events.first == "task negotiate")
+        #expect(!origin.received().contains("uthorization"))
+        #expect(try await squid.accessLog(2).contains { $0.contains(" aladdin@CAVE.TEST ") })
+        let wrong = ChallengeLog(task: { challenge in
+            challenge.previousFailureCount == 0
+                ? .useCredential(Credential(user: "aladdin@CAVE.TEST", password: "wrong")) : .continueWithoutCredential
+        })
+        let refused = Self.session(through: squid, wrong, trusting: server)
+        if isTunnel {
+            await expect(.proxyAuthenticationRequired) { try await refused.data(for: Request(url: url)) }
+        } else {
+            #expect(try await refused.data(for: Request(url: url)).1.status.code == 407)
+        }
+        #expect(wrong.challenges.map(\.previousFailureCount) == [0, 1])
+    }
+
+    // RFC 5929 §4: the digest of the certificate. One in the middle has another than the service.
+    // Proves: AUT-25.
+    @Test(arguments: [true, false])
+    func `a service that binds the channel takes what is bound to its own certificate, and nothing else`(
+        _ isOwn: Bool
+    ) async throws {
+        let realm = try await KerberosRealm()
+        realm.enter()
+        let keytab = try TemporaryFile(realm.serviceKeys)
+        setenv("KRB5_KTNAME", "FILE:" + keytab.path, 1)
+        defer { withExtendedLifetime(keytab) { _ = unsetenv("KRB5_KTNAME") } }
+        let authority = try await TestAuthority()
+        let (leaf, other) = (try await authority.issue("server"), try await authority.issue("other"))
+        let own = isOwn ? leaf : other
+        let identity = try ClientIdentity(certificateChain: own.certificate, privateKey: own.key)
+        let certificate = try #require(identity.certificates.first)
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(certificate, certificate.count, &digest)
+        let endPoint = digest
+        let origin = try WireOrigin { connection in
+            let wire = try TLSWire(connection, leaf, .tls13)
+            while let head = wire.receiveHead() {
+                let fields = head.split(separator: "\r\n").filter { $0.hasPrefix("Authorization: Negotiate ") }
+                let token = fields.first.flatMap { Data(base64Encoded: String($0.dropFirst(25))) }
+                let reply = token.flatMap { Self.accept(Array($0), boundTo: endPoint) }
+                let offer = reply.map { " " + Data($0).base64EncodedString() } ?? ""
+                try wire.send(
+                    "HTTP/1.1 \(reply == nil ? 401 : 200) X\r\nWWW-Authenticate: Negotiate\(offer)\r\n"
+                        + "Content-Length: 0\r\n\r\n")
+            }
+        }
+        let log = ChallengeLog(task: { challenge in
+            challenge.previousFailureCount == 0 ? .useCredential(Self.aladdin) : .continueWithoutCredential
+        })
+        var configuration = SessionConfiguration()
+        configuration.tls.anchors = .pem(authority.certificate)
+        let session = Session(configuration: configuration, delegate: log)
+        let request = Request(url: try URLRecord("https://localhost:\(origin.port)/"))
+        #expect(try await session.data(for: request).1.status.code == (isOwn ? 200 : 401))
+        #expect(log.challenges.map(\.previousFailureCount) == (isOwn ? [0] : [0, 1]))
+    }
+
+    /// The reply of a service that wants the channel to be bound; nil when it refuses the token.
+    private static func accept(_ token: [UInt8], boundTo endPoint: [UInt8]) -> [UInt8]? {
+        var (token, binding) = (token, Array("tls-server-end-point:".utf8) + endPoint)
+        var (minor, flags, context) = (OM_uint32(0), OM_uint32(0), gss_ctx_id_t?.none)
+        var output = gss_buffer_desc()
+        let major = token.withUnsafeMutableBytes { token in
+            binding.withUnsafeMutableBytes { binding in
+                var input = gss_buffer_desc(length: token.count, value: token.baseAddress)
+                var channel = gss_channel_bindings_struct()
+                channel.application_data = gss_buffer_desc(length: binding.count, value: binding.baseAddress)
+                return gss_accept_sec_context(
+                    &minor, &context, nil, &input, &channel, nil, nil, &output, &flags, nil, nil)
+            }
+        }
+        defer {
+            var ignored: OM_uint32 = 0
+            gss_release_buffer(&ignored, &output)
+            gss_delete_sec_context(&ignored, &context, nil)
+        }
+        guard major == 0, flags & OM_uint32(GSS_C_CHANNEL_BOUND_FLAG) != 0 else { return nil }
+        return Array(UnsafeRawBufferPointer(start: output.value, count: output.length))
     }
 
     // RFC 4559 §5.
