@@ -22,6 +22,11 @@ extension SessionDelegate {
         .performDefaultHandling
     }
 
+    /// Wants to be asked about every kind.
+    public nonisolated(nonsending) func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async
+        -> Bool
+    { true }
+
     /// Ignores it.
     public nonisolated(nonsending) func session(_ session: Session, didCreate task: SessionTask) async {}
 

@@ -42,23 +42,33 @@ extension SessionTask: LoadClient {
     }
 
     /// At session level first where the method is of that level, then the task's delegate, then the session's for its
-    /// tasks (AUT-9, AUT-10).
+    /// tasks (AUT-9, AUT-10); of those the ones that want to be asked (AUT-12).
     nonisolated(nonsending) func disposition(of challenge: Challenge) async -> Challenge.Disposition {
-        let method = challenge.protectionSpace.method
-        for delegate in delegates where !Task.isCancelled {
-            guard await delegate.task(self, canAuthenticateAgainst: challenge.protectionSpace) else {
-                return method.isOfConnection ? .performDefaultHandling : .rejectProtectionSpace
-            }
+        let space = challenge.protectionSpace
+        let taskWants = await wants(delegate, space)
+        let sessionWants = await wants(session.delegate, space)
+        // A task's delegate leaves those of connections to the session's, unless it says otherwise.
+        guard space.method.isOfConnection || taskWants ?? true && sessionWants ?? true else {
+            return .rejectProtectionSpace
         }
-        if method.isSessionLevel, !Task.isCancelled, let delegate = session.delegate {
-            let answer = await delegate.session(session, didReceive: challenge)
+        let sessionDelegate = sessionWants == true ? session.delegate : nil
+        if space.method.isSessionLevel, let sessionDelegate, !Task.isCancelled {
+            let answer = await sessionDelegate.session(session, didReceive: challenge)
             guard case .performDefaultHandling = answer else { return answer }
         }
-        for delegate in delegates where !Task.isCancelled {
+        let willing: [(any TaskDelegate)?] = [taskWants == true ? delegate : nil, sessionDelegate]
+        for delegate in willing.compactMap({ $0 }) where !Task.isCancelled {
             let answer = await delegate.task(self, didReceive: challenge)
             guard case .performDefaultHandling = answer else { return answer }
         }
         return .performDefaultHandling
+    }
+
+    /// Whether a delegate wants to be asked about a space; nil where there is none, or nobody is asked any more.
+    private nonisolated(nonsending) func wants(_ delegate: (any TaskDelegate)?, _ space: ProtectionSpace) async -> Bool?
+    {
+        guard let delegate, !Task.isCancelled else { return nil }
+        return await delegate.task(self, canAuthenticateAgainst: space)
     }
 
     nonisolated(nonsending) func disposition(of response: Response) async -> ResponseDisposition {

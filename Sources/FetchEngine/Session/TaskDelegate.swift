@@ -25,11 +25,12 @@ public protocol TaskDelegate: Sendable {
         _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition
 
-    /// Whether the delegates want to be asked about a protection space; `true` by default.
+    /// Whether the delegate wants to be asked about a protection space.
     ///
-    /// Where it returns false, credentials of the URL and the store are tried, and no delegate is asked. (The connections
-    /// of the URL Loading System leave client certificates and server trust out by default; its sessions, and this
-    /// library, ask about every kind.)
+    /// By default about every kind but client certificates and server trust, as of a connection of the URL Loading
+    /// System; a ``SessionDelegate`` wants those, too. Where a delegate returns false, credentials of the URL and the
+    /// store are tried, and no delegate is asked; about a client certificate or server trust the other delegate still
+    /// may be.
     nonisolated(nonsending) func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool
 
     /// A server or proxy asks for authentication, or the session's delegate passed on a question of its level.
@@ -84,10 +85,10 @@ extension TaskDelegate {
         _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition { .performDefaultHandling }
 
-    /// Wants to be asked.
+    /// Wants to be asked, but not about client certificates and server trust.
     public nonisolated(nonsending) func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async
         -> Bool
-    { true }
+    { !space.method.isOfConnection }
 
     /// Continues as without a delegate.
     public nonisolated(nonsending) func task(_ task: SessionTask, didReceive challenge: Challenge) async

@@ -63,6 +63,10 @@ final class DownloadWatch: DownloadDelegate {
         return .becomeDownload
     }
 
+    func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool {
+        await answerer?.task(task, canAuthenticateAgainst: space) ?? true
+    }
+
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
         await answerer?.task(task, didReceive: challenge) ?? .performDefaultHandling
     }

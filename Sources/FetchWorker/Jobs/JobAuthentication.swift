@@ -71,6 +71,9 @@ final class JobChallengeAnswerer: TaskDelegate {
             storage: storage)
     }
 
+    /// About client certificates as well.
+    func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool { true }
+
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
         let space = challenge.protectionSpace
         guard !space.isProxy, space.method != .serverTrust else { return .performDefaultHandling }

@@ -166,6 +166,27 @@ import Testing
         #expect(response.status.code == 200 && none.challenges.isEmpty)
     }
 
+    /// Has the method for challenges alone.
+    private final class Counting: TaskDelegate {
+        let count = Progress()
+        func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+            count.add(1)
+            return .performDefaultHandling
+        }
+    }
+
+    // Proves: AUT-12.
+    @Test(arguments: ["NTLM", "Negotiate", "Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\"", "Bearer"])
+    func `a delegate that does not say what it wants is asked about what responses ask for`(
+        _ offer: String
+    ) async throws {
+        let origin = try Self.origin { _ in Self.refusal("WWW-Authenticate: \(offer)\r\n") }
+        let delegate = Counting()
+        let request = Request(url: try URLRecord(origin.url()))
+        #expect(try await Session().data(for: request, delegate: delegate).1.status.code == 401)
+        #expect(delegate.count.value == 1)
+    }
+
     // Proves: AUT-8, AUT-9, AUT-10, SES-7, FN-48.
     @Test(arguments: ["NTLM", "Negotiate", "Basic realm=\"r\""], ["", "session", "task", "session task"])
     func `session level goes first where the method is of that level`(
@@ -239,7 +260,7 @@ import Testing
         #expect(log.challenges.map(\.protectionSpace.port) == [origin.port, target.port])
     }
 
-    // Proves: AUT-7, CRD-3, FN-7, FN-20, CRD-6.
+    // Proves: AUT-7, CRD-3, FN-7, FN-20, CRD-6, DLG-8.
     @Test func `a stored credential is used and nobody is asked`() async throws {
         let origin = try Self.basicOrigin()
         let store = MemoryCredentialStorage()

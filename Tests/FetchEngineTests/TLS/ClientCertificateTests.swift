@@ -32,7 +32,7 @@ import Testing
             try ClientIdentity(certificateChain: leaf.certificate + authority.certificate, privateKey: leaf.key)
         }
 
-        func session(_ delegate: ChallengeAnswerer? = nil, identity: ClientIdentity? = nil) -> Session {
+        func session(_ delegate: (any SessionDelegate)? = nil, identity: ClientIdentity? = nil) -> Session {
             var configuration = SessionConfiguration()
             configuration.tls.anchors = .pem(authority.certificate)
             configuration.tls.clientIdentity = identity
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    // Proves: AUT-27, FN-16.
+    // Proves: AUT-27, FN-16, DLG-8.
     @Test(arguments: ["TLSv1.2", "TLSv1.3"])
     func `the configuration's identity is shown to a server that asks`(_ version: String) async throws {
         let rig = try await Rig("on", protocols: version)
@@ -68,6 +68,60 @@ import Testing
         #expect(challenge.previousFailureCount == 0)
         #expect(client.isIssued(byOneOf: challenge.acceptableIssuers))
         #expect(!challenge.acceptableIssuers.isEmpty)
+    }
+
+    // The method that is there decides, the session's when both are: the other one would decide otherwise.
+    // Proves: AUT-9.
+    @Test(arguments: ["", "session", "task", "session task"], [true, false])
+    func `the session's method is asked for an identity, the task's where the session has none`(
+        _ methods: String, _ hasOne: Bool
+    ) async throws {
+        let rig = try await Rig("on")
+        let show: ChallengeLog.Rule = { [client = rig.client] _ in .useCredential(Credential(identity: client)) }
+        let goOn: ChallengeLog.Rule = { _ in .continueWithoutCredential }
+        let (decides, differs) = hasOne ? (show, goOn) : (goOn, show)
+        let (hasSession, hasTask) = (methods.contains("session"), methods.contains("task"))
+        let log = ChallengeLog(
+            session: hasSession ? decides : nil, task: hasTask ? hasSession ? differs : decides : nil)
+        let answer = try await rig.load(rig.session(log))
+        #expect(answer.text.hasPrefix("SUCCESS CN=client ") == (hasOne && !methods.isEmpty))
+        #expect(answer.status == (hasOne && !methods.isEmpty ? 200 : 400))
+        let asked = log.events.filter { $0.hasSuffix(" clientCertificate") }
+        #expect(asked == (hasSession ? ["session clientCertificate"] : hasTask ? ["task clientCertificate"] : []))
+    }
+
+    /// Shows an identity to whoever it is asked about.
+    private struct Showing: TaskDelegate {
+        let identity: ClientIdentity
+        func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+            .useCredential(Credential(identity: identity))
+        }
+    }
+
+    /// The same, and wants to be asked.
+    private struct Willing: TaskDelegate {
+        let identity: ClientIdentity
+        func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool { true }
+        func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+            .useCredential(Credential(identity: identity))
+        }
+    }
+
+    // What the configuration holds is shown all the same.
+    // Proves: AUT-12.
+    @Test func `a delegate is asked for an identity when it says so, and the configuration's is shown unasked`()
+        async throws
+    {
+        let rig = try await Rig("on")
+        let request = try rig.request
+        let (unasked, asked) = (Showing(identity: rig.client), Willing(identity: rig.client))
+        let session = rig.session()
+        #expect(try await session.data(for: request, delegate: unasked).1.status.code == 400)
+        #expect(try await session.data(for: request, delegate: asked).1.status.code == 200)
+        let unwilling = ChallengeLog(session: { _ in .cancelAuthenticationChallenge }, unwanted: [.clientCertificate])
+        #expect(try await rig.load(rig.session(unwilling, identity: rig.client)).status == 200)
+        #expect(try await rig.load(rig.session(unwilling)).status == 400)
+        #expect(unwilling.challenges.isEmpty)
     }
 
     @Test func `a server that only likes to see one is content without`() async throws {

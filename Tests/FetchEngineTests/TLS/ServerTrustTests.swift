@@ -92,6 +92,66 @@ import Testing
         #expect(trust.cipherSuite.hasPrefix("TLS_"))
     }
 
+    // The method that is there decides, the session's when both are: the other one would decide otherwise.
+    // Proves: AUT-9, AUT-11.
+    @Test(arguments: ["", "session", "task", "session task"], [true, false])
+    func `the session's method decides about a chain, the task's where the session has none`(
+        _ methods: String, _ isAccepted: Bool
+    ) async throws {
+        let server = try await LoopbackServer.nginxTLS(
+            try await TestAuthority().issue("self", selfSigned: true))
+        let accept: ChallengeLog.Rule = { .useCredential(Credential(trust: $0.serverTrust!)) }
+        let cancel: ChallengeLog.Rule = { _ in .cancelAuthenticationChallenge }
+        let (decides, differs) = isAccepted ? (accept, cancel) : (cancel, accept)
+        let (hasSession, hasTask) = (methods.contains("session"), methods.contains("task"))
+        let log = ChallengeLog(
+            session: hasSession ? decides : nil, task: hasTask ? hasSession ? differs : decides : nil)
+        let session = Session(delegate: log)
+        if methods.isEmpty || !isAccepted {
+            await expect(methods.isEmpty ? .serverCertificateHasUnknownRoot : .userCancelledAuthentication) {
+                try await session.data(for: Self.request(server))
+            }
+            #expect(try await server.requestsByTLS().isEmpty)
+        } else {
+            #expect(try await Self.status(session, Self.request(server)) == 200)
+        }
+        let asked = log.events.filter { $0.hasSuffix(" serverTrust") }
+        #expect(asked == (hasSession ? ["session serverTrust"] : hasTask ? ["task serverTrust"] : []))
+    }
+
+    /// Accepts every chain that it is asked about.
+    private struct Accepting: TaskDelegate {
+        func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+            challenge.serverTrust.map { .useCredential(Credential(trust: $0)) } ?? .performDefaultHandling
+        }
+    }
+
+    /// The same, and wants to be asked.
+    private struct Willing: TaskDelegate {
+        func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool { true }
+        func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+            await Accepting().task(task, didReceive: challenge)
+        }
+    }
+
+    // Proves: AUT-12.
+    @Test func `a delegate is asked about a chain when it says so, the session's unless it says no`() async throws {
+        let server = try await LoopbackServer.nginxTLS(
+            try await TestAuthority().issue("self", selfSigned: true))
+        let accept: ChallengeLog.Rule = { .useCredential(Credential(trust: $0.serverTrust!)) }
+        let request = try Self.request(server)
+        let session = Session()
+        await expect(.serverCertificateHasUnknownRoot) { try await session.data(for: request, delegate: Accepting()) }
+        #expect(try await session.data(for: request, delegate: Willing()).1.status.code == 200)
+        let unwilling = ChallengeLog(session: accept, task: accept, unwanted: [.serverTrust])
+        await expect(.serverCertificateHasUnknownRoot) { try await Session(delegate: unwilling).data(for: request) }
+        #expect(unwilling.challenges.isEmpty)
+        // The task's delegate that is not asked does not speak for the session's.
+        let log = ChallengeLog(session: accept)
+        let (_, response) = try await Session(delegate: log).data(for: request, delegate: Accepting())
+        #expect(response.status.code == 200 && log.events.first == "session serverTrust")
+    }
+
     // Proves: AUT-28.
     @Test func `a chain that the delegate accepts is loaded from, for this task`() async throws {
         let server = try await LoopbackServer.nginxTLS(
@@ -118,7 +178,7 @@ import Testing
         }
     }
 
-    // Proves: AUT-29.
+    // Proves: AUT-29, DLG-8.
     @Test func `one self-signed certificate can be accepted, and another of the same host is not`() async throws {
         let authority = try await TestAuthority()
         let (mine, other) = (
