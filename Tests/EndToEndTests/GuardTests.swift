@@ -76,7 +76,7 @@ struct GuardTests {
             scene.names.fallSilent()
             let began = ContinuousClock.now
             let silent = try await service.fetch("http://silent.example/", more: once)
-            #expect(Self.error(of: silent) == "cannotFindHost", "\(silent)")
+            #expect(Self.error(of: silent) == "dnsLookupFailed", "\(silent)")
             // Its resolver would ask for ten seconds.
             let took = ContinuousClock.now - began
             #expect(took > .seconds(4) && took < .seconds(9), "\(took)")

@@ -33,24 +33,26 @@ extension Load {
         of name: Name, in partition: Partition, on loop: isolated TransferLoop
     ) async -> VettedAddresses {
         let key = HostAddresses.Key(host: name.host, family: configuration.network.addressFamily)
-        let start = MonotonicTime.now
-        var found = loop.hostAddresses.known(key)
-        if found == nil {
-            found = await lookUp(key, on: loop)
-            lookUp = (start, .now)
-        }
-        guard let found, !found.isEmpty else {
+        do throws(LoadError) {
+            let found = try await addresses(of: key, on: loop)
+            return partition.vetted(found, of: name.host, port: name.port, for: name.scheme)
+        } catch {
             // For a proxy, libcurl describes the failure in more detail, since another proxy may be tried then.
-            guard !name.isProxy else { return .any }
-            return .refused(LoadError(.cannotFindHost, "The host name did not resolve."))
+            return name.isProxy ? .any : .refused(error)
         }
-        return partition.vetted(found, of: name.host, port: name.port, for: name.scheme)
     }
 
-    private func lookUp(_ key: HostAddresses.Key, on loop: isolated TransferLoop) async -> [IPAddress]? {
+    /// The addresses of a name, at least one.
+    private func addresses(
+        of key: HostAddresses.Key, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> [IPAddress] {
+        if let known = loop.hostAddresses.known(key) { return known }
+        let start = MonotonicTime.now
+        defer { lookUp = (start, .now) }
         let owner = HostAddresses.owner(of: configuration, in: session.identifier)
-        let found = await HostAddresses.lookUp(key, for: owner)
-        if let found, !found.isEmpty { loop.hostAddresses.keep(found, for: key) }
+        let found = try await HostAddresses.lookUp(key, for: owner)
+        guard !found.isEmpty else { throw LoadError(.cannotFindHost, "The host name did not resolve.") }
+        loop.hostAddresses.keep(found, for: key)
         return found
     }
 }
@@ -103,10 +105,11 @@ extension TargetGuard {
         return verdict
     }
 
-    /// The addresses that the system's resolver has for a name; none when it does not answer in time.
+    /// The addresses that the system's resolver has for a name; none when it does not answer, or not in time.
     ///
     /// - Parameter owner: The caller, as in the configuration of its loads; no owner may take all of the threads.
     package static func lookUp(_ host: String, for owner: String) async -> [IPAddress] {
-        await HostAddresses.lookUp(HostAddresses.Key(host: host, family: .any), for: owner) ?? []
+        let key = HostAddresses.Key(host: host, family: .any)
+        return (try? await HostAddresses.lookUp(key, for: owner)) ?? []
     }
 }

@@ -54,12 +54,18 @@ struct HostAddresses {
     /// Asks the system's resolver.
     ///
     /// - Parameter owner: The caller; no owner may take all of the threads.
-    /// - Returns: None when the name has no address; nil when that took too long.
-    static func lookUp(_ key: Key, for owner: String) async -> [IPAddress]? {
-        await threads.run(in: owner, patience: patience, turn: turn) { resolve(key) }
+    /// - Returns: None when the name has no address.
+    /// - Throws: `dnsLookupFailed` when no name server has said so, or not in time.
+    static func lookUp(_ key: Key, for owner: String) async throws(LoadError) -> [IPAddress] {
+        let found = await threads.run(in: owner, patience: patience, turn: turn) { resolve(key) }
+        guard let addresses = found ?? nil else {
+            throw LoadError(.dnsLookupFailed, "No name server has said whether the host exists.")
+        }
+        return addresses
     }
 
-    private static func resolve(_ key: Key) -> [IPAddress] {
+    /// Nil when the name service failed.
+    private static func resolve(_ key: Key) -> [IPAddress]? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_family =
@@ -69,7 +75,11 @@ struct HostAddresses {
             case .ipv6: AF_INET6
             }
         var first: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(key.host, nil, &hints, &first) == 0 else { return [] }
+        switch getaddrinfo(key.host, nil, &hints, &first) {
+        case 0: break
+        case EAI_AGAIN, EAI_FAIL, EAI_SYSTEM: return nil
+        default: return []
+        }
         defer { freeaddrinfo(first) }
         var addresses: [IPAddress] = []
         var next = first

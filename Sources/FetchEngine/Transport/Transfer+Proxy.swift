@@ -70,7 +70,8 @@ extension Transfer {
         if status != 0, status / 100 != 2 { return .init(connectStatus: status) }
         switch result {
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: return status == 0 ? .notReached : nil
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: return .badAnswer
+        // The last one means a line that is no header field.
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_FUNCTION_ARGUMENT: return .badAnswer
         default: return nil
         }
     }

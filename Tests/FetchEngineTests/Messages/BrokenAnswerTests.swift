@@ -46,4 +46,30 @@ import Testing
     func `what is no answer has its own code`(_ answer: String, _ code: LoadError.Code) async throws {
         await expect(code) { try await load(answer).body }
     }
+
+    private static let brokenTunnels: [(String, LoadError.Code)] = [
+        ("HTTP/1.1 200 OK\r\nno field\r\n\r\n", .badProxyResponse),
+        ("HTTP/1.1 200 OK\r\n A: b\r\n\r\n", .badProxyResponse),
+        ("HTTP/1.1 200 OK\r\nA: b\0c\r\n\r\n", .badProxyResponse),
+        ("HTTP/1.1 200 OK\r\nA: \(long)\r\n\r\n", .networkConnectionLost),
+        ("HTTP/1.1 407 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", .proxyAuthenticationRequired),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", .proxyRefusedConnection),
+        ("HTTP/9.9 200 OK\r\n\r\n", .cannotConnectToProxy), ("nonsense\r\n\r\n", .cannotConnectToProxy),
+    ]
+
+    // Before there is any request to the server.
+    // Proves: ERR-4.
+    @Test(arguments: brokenTunnels)
+    func `what is no answer to CONNECT has its own code`(_ answer: String, _ code: LoadError.Code) async throws {
+        let proxy = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send(answer)
+            try connection.receiveToEnd()
+        }
+        var configuration = SessionConfiguration()
+        configuration.proxies = ProxyConfiguration(https: Proxy(.http, host: "127.0.0.1", port: proxy.port))
+        let session = Session(configuration: configuration)
+        defer { session.invalidateAndCancel() }
+        await expect(code) { try await session.data(for: Request(url: try URLRecord("https://origin.example/"))) }
+    }
 }

@@ -25,6 +25,23 @@ import Testing
         }
     }
 
+    // In a process of its own, whose resolver asks no server at all.
+    // Proves: ERR-4.
+    @Test func `a name that no name server answers for has its code`() async {
+        await #expect(processExitsWith: .success) {
+            setenv("RES_OPTIONS", "attempts:0", 1)
+            var configuration = SessionConfiguration()
+            configuration.targetPolicy = .publicOnly
+            do {
+                _ = try await Session(configuration: configuration)
+                    .data(for: Request(url: try URLRecord("http://origin.example/")))
+                exit(2)
+            } catch let error as LoadError {
+                guard error.code == .dnsLookupFailed, error.isTransient else { exit(3) }
+            }
+        }
+    }
+
     // Proves: ERR-4.
     @Test func `a destination that becomes a folder on the way cannot be moved to`() async throws {
         struct Blocker: DownloadDelegate {
