@@ -210,6 +210,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         metrics.status = response?.status.code
         metrics.networkProtocolName = response?.httpVersion
         metrics.countOfResponseBodyBytesReceived = bodyBytes
+        metrics.countOfResponseBodyBytesAfterDecoding = bodyBytes
         metrics.responseEnd = .nanoseconds(MonotonicTime.now.nanoseconds(since: started))
         state.values.withLock { $0.transactions.append(metrics) }
         wakeIfMet()

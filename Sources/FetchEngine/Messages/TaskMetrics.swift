@@ -83,12 +83,17 @@ public struct TransactionMetrics: Sendable {
     public var responseHeaderFields: HTTPFields?
     /// Bytes of the request line and header fields.
     public var countOfRequestHeaderBytesSent: Int64 = 0
-    /// Bytes of the request body.
+    /// Bytes of the request body as they were sent.
     public var countOfRequestBodyBytesSent: Int64 = 0
+    /// Bytes of the request body before its ``Request/bodyCoding``; zero of a transaction before a load that was parked.
+    public var countOfRequestBodyBytesBeforeEncoding: Int64 = 0
     /// Bytes of the status line and header fields, informational answers and trailers included.
     public var countOfResponseHeaderBytesReceived: Int64 = 0
     /// Bytes of the response body as they came.
     public var countOfResponseBodyBytesReceived: Int64 = 0
+    /// Bytes of the response body once its content coding was undone; zero of a transaction before a load that was
+    /// parked.
+    public var countOfResponseBodyBytesAfterDecoding: Int64 = 0
     /// The TLS version, such as `TLSv1.3`.
     public var negotiatedTLSProtocolVersion: String?
     /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.

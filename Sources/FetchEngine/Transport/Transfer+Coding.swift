@@ -64,6 +64,7 @@ extension Transfer {
         guard decoder != nil, outcome == nil else { return }
         if stage == .over {
             finishDecoding()
+            noteDecodedBytes()
         } else if !decode(), let failure {
             abort(failure)
         }

@@ -64,6 +64,17 @@ extension Transfer {
         metrics.countOfResponseHeaderBytesReceived = Int64(headerBytes)
         let coded = decoder.map { _ in Self.number(CURLINFO_SIZE_DOWNLOAD_T, of: easy) }
         metrics.countOfResponseBodyBytesReceived = coded ?? bodyBytes
+        metrics.countOfRequestBodyBytesBeforeEncoding =
+            source?.countBeforeCoding ?? metrics.countOfRequestBodyBytesSent
+        metrics.countOfResponseBodyBytesAfterDecoding = bodyBytes
+    }
+
+    /// Counts what was decoded after the end of the transfer, which is on record then.
+    func noteDecodedBytes() {
+        state.values.withLock { record in
+            guard let last = record.transactions.indices.last else { return }
+            record.transactions[last].countOfResponseBodyBytesAfterDecoding = bodyBytes
+        }
     }
 
     private func noteTimes(of easy: CurlHandle) {

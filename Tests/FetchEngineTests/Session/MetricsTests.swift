@@ -1,7 +1,8 @@
-import FetchEngine
 import HTTPTypes
 import TestSupport
 import Testing
+
+@testable import FetchEngine
 
 @Suite struct MetricsTests {
     // Proves: FN-21, BEY-1, BEY-6.
@@ -27,11 +28,50 @@ import Testing
         #expect(one.countOfRequestHeaderBytesSent == Int64(origin.received().utf8.count - 5))
         #expect(one.countOfResponseHeaderBytesReceived == 38)
         #expect(one.countOfResponseBodyBytesReceived == 2)
+        // Without a coding they are the same.
+        #expect(one.countOfRequestBodyBytesBeforeEncoding == 5 && one.countOfResponseBodyBytesAfterDecoding == 2)
         let times = [one.connectEnd, one.requestStart, one.responseStart, one.responseEnd].compactMap { $0 }
         #expect(times.count == 4)
         #expect(times == times.sorted())
         #expect(one.responseEnd <= metrics.taskInterval)
         #expect(one.secureConnectionStart == nil)
+    }
+
+    // More than is decoded at once: the last bytes are decoded when the connection is done.
+    // Proves: BEY-1.
+    @Test(arguments: [1000, 8_000_000])
+    func `bytes are counted before and after their coding, both ways`(_ size: Int) async throws {
+        let text = [UInt8](repeating: 0x61, count: size)
+        let coded = try #require(Self.gzip(text))
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            let sent = try connection.receiveChunked()
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nX-Sent: \(sent.count)\r\n"
+                + "Content-Length: \(coded.count)\r\n\r\n"
+            try connection.send(Array(head.utf8) + coded)
+        }
+        var request = Request(url: try URLRecord(origin.url()), method: .put)
+        request.bodyCoding = .gzip
+        let task = Session().uploadTask(with: request, from: .bytes(text))
+        let (body, response) = try await task.data()
+        let isWhole = body == text
+        #expect(isWhole)
+        let one = try #require(task.metrics.transactions.first)
+        #expect(one.countOfRequestBodyBytesBeforeEncoding == Int64(size))
+        #expect(one.countOfRequestBodyBytesSent < Int64(size))
+        // libcurl counts the chunks' frames as well.
+        let sent = Int64(response.headerFields[try #require(HTTPField.Name("X-Sent"))] ?? "") ?? 0
+        #expect(sent > 0 && (sent...(sent + sent / 8 + 64)).contains(one.countOfRequestBodyBytesSent))
+        #expect(one.countOfResponseBodyBytesReceived == Int64(coded.count))
+        #expect(one.countOfResponseBodyBytesAfterDecoding == Int64(size))
+    }
+
+    /// One gzip member (RFC 1952).
+    private static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
+        let encoder = BodyCoding.gzip.makeEncoder()
+        var output: [UInt8] = []
+        return bytes.withUnsafeBytes { encoder.encode($0, isLast: true, into: &output) } ? output : nil
     }
 
     @Test func `a load that fails has its transaction too`() async throws {

@@ -12,6 +12,8 @@ final class CodedBody {
     /// Coded bytes that libcurl had no room for yet.
     private var pending: ArraySlice<UInt8> = []
     private var hasCodedAll = false
+    /// How much of the body was read, since it last began.
+    private(set) var countOfBytesRead: Int64 = 0
     private(set) var failure: LoadError?
 
     init(_ source: UploadSource, _ coding: BodyCoding) {
@@ -26,6 +28,7 @@ final class CodedBody {
             let count = piece.withUnsafeMutableBytes { source.read(into: $0, onReadable: onReadable) }
             failure = source.failure
             guard count <= piece.count else { return count }
+            countOfBytesRead += Int64(count)
             guard encode(piece[..<count]) else {
                 failure = LoadError(.requestBodyStreamExhausted, "The body could not be compressed.")
                 return Int(CURL_READFUNC_ABORT)
@@ -49,7 +52,7 @@ final class CodedBody {
     func restart() -> Bool {
         guard source.seek(to: 0) else { return false }
         encoder.reset()
-        (pending, hasCodedAll) = ([], false)
+        (pending, hasCodedAll, countOfBytesRead) = ([], false, 0)
         return true
     }
 }

@@ -42,6 +42,11 @@ final class UploadSource {
         return UploadSource(self, in: coding)
     }
 
+    /// The number of bytes that were put into a coding; nil where there is none.
+    var countBeforeCoding: Int64? {
+        if case .coded(let body) = origin { body.countOfBytesRead } else { nil }
+    }
+
     private init(_ source: UploadSource, from start: Int64) {
         origin = .rest(source, from: start)
         length = source.length < 0 ? -1 : max(0, source.length - start)
