@@ -84,7 +84,12 @@ extension Load {
             case .cancel: throw LoadError(.cancelled, "The delegate cancelled the redirect.")
             }
         }
-        guard response != nil else { return proposed }
+        guard response != nil else {
+            guard configuration.redirects.formPolicy == .follow else {
+                throw LoadError(.redirectRefused, "The URL has another form, and the policy is to fail then.")
+            }
+            return proposed
+        }
         switch redirects.actionOfPolicy {
         case nil, .propose: return proposed
         case .deliver: return nil

@@ -59,7 +59,6 @@ extension Load {
         deadline = deadline?.advanced(by: wait)
         await pause(until: now.advanced(by: wait), on: loop)
         try checkCancellation()
-        guard client.notifiesDelegate else { return request }
         switch try await answer(on: loop, to: { await client.disposition(ofDelayed: request) }) {
         case .continueLoading: return request
         case .useNewRequest(let other): return other

@@ -26,6 +26,8 @@ final class Load: @unchecked Sendable {
         var cookieVerdicts: [CookieVerdict] = []
         var end: MonotonicTime?
         var taskDescription: String?
+        /// Boxed, because few loads have one, and a request is large.
+        var delayedRequestDisposition: Boxed<DelayedRequestDisposition>?
         /// Runs the load when no caller awaits it.
         var driver: Task<Void, Never>?
         /// The callers that wait for the end.

@@ -12,6 +12,19 @@ public struct RedirectConfiguration: Sendable, Hashable {
 
     /// The answer to a redirect response; `follow` by default.
     public var policy: Policy
+    /// The answer where a URL gets another form before anything is sent to it.
+    public enum FormPolicy: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Load it in that form.
+        case follow
+        /// Fail with `redirectRefused`.
+        case fail
+    }
+
+    /// The answer where the URL is not written in its standard form, or where its host is reached by https alone;
+    /// `follow` by default.
+    ///
+    /// Delegates, where there are any, may give another one.
+    public var formPolicy: FormPolicy
     /// How many redirects one task follows; the next fails with `httpTooManyRedirects`.
     ///
     /// 20 by default.
@@ -36,7 +49,8 @@ public struct RedirectConfiguration: Sendable, Hashable {
         allowHTTPSToHTTP: Bool = false,
         allowedHosts: Set<String>? = nil,
         preserveMethod: Bool = false,
-        forwardCredentialsToHosts: Set<String> = []
+        forwardCredentialsToHosts: Set<String> = [],
+        formPolicy: FormPolicy = .follow
     ) {
         self.policy = policy
         self.maximum = maximum
@@ -44,5 +58,6 @@ public struct RedirectConfiguration: Sendable, Hashable {
         self.allowedHosts = allowedHosts
         self.preserveMethod = preserveMethod
         self.forwardCredentialsToHosts = forwardCredentialsToHosts
+        self.formPolicy = formPolicy
     }
 }

@@ -76,7 +76,9 @@ extension SessionTask: LoadClient {
     }
 
     nonisolated(nonsending) func disposition(ofDelayed request: Request) async -> DelayedRequestDisposition {
-        await notifiedDelegate?.task(self, willBeginDelayedRequest: request) ?? .continueLoading
+        let answer = await notifiedDelegate?.task(self, willBeginDelayedRequest: request) ?? .continueLoading
+        guard case .continueLoading = answer else { return answer }
+        return delayedRequestDisposition
     }
 
     nonisolated(nonsending) func newBodyStream() async -> BodyPipe? {

@@ -50,7 +50,8 @@ public class SessionTask: @unchecked Sendable {
     public let session: Session
     /// When it may begin; `nil` is at once.
     ///
-    /// A task that is started earlier waits, and then asks `willBeginDelayedRequest`.
+    /// A task that is started earlier waits, and then asks `willBeginDelayedRequest`; see
+    /// ``delayedRequestDisposition``.
     public let earliestBegin: ContinuousClock.Instant?
     let load: Load
 
@@ -179,6 +180,15 @@ public class SessionTask: @unchecked Sendable {
     public var taskDescription: String? {
         get { load.record.withLock { $0.taskDescription } }
         set { load.record.withLock { $0.taskDescription = newValue } }
+    }
+
+    /// What the task does once its begin date has come; `continueLoading` by default.
+    ///
+    /// It may be changed while the task waits. A delegate that answers `task(_:willBeginDelayedRequest:)` otherwise than
+    /// with `continueLoading` goes before it.
+    public var delayedRequestDisposition: DelayedRequestDisposition {
+        get { load.record.withLock { $0.delayedRequestDisposition?.value } ?? .continueLoading }
+        set { load.record.withLock { $0.delayedRequestDisposition = Boxed(newValue) } }
     }
 
     /// How many bytes of bodies have come, those of redirects included.

@@ -51,7 +51,7 @@ import Testing
         #expect(origin.received().components(separatedBy: "GET / HTTP/1.1").count - 1 == 21)
     }
 
-    // Proves: RED-4.
+    // Proves: RED-4, DLG-8.
     @Test func `a redirect that is not followed is the result, with its body`() async throws {
         let origin = try Self.origin(["/a": Self.redirect(302, to: "/b", body: "look there")])
         var configuration = SessionConfiguration()

@@ -60,6 +60,26 @@ import Testing
         #expect(events.prefix(3) == ["created", "redirect canonical /", "response 200"])
     }
 
+    // Without a delegate, and with one that leaves it to the configuration; its own answer goes before that.
+    // Proves: DLG-8.
+    @Test func `the configuration decides about standard forms beforehand`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        var configuration = SessionConfiguration()
+        configuration.redirects.formPolicy = .fail
+        let (written, standard) = ("http://127.0.0.1:\(origin.port)", "http://127.0.0.1:\(origin.port)/")
+        for log in [nil, DelegateLog()] {
+            let session = Session(configuration: configuration, delegate: log)
+            await expect(.redirectRefused) { try await session.data(for: Request(written)) }
+        }
+        #expect(origin.connections.isEmpty)
+        var answers = DelegateLog.Answers()
+        answers.redirect = { _, request in .follow(request) }
+        let asking = Session(configuration: configuration, delegate: DelegateLog(answers))
+        #expect(try await asking.data(for: Request(written)).1.url.description == standard)
+        let session = Session(configuration: configuration)
+        #expect(try await session.data(for: Request(standard)).1.status.code == 200)
+    }
+
     // Proves: RED-7.
     @Test func `a URL that was written otherwise is among the steps of its task`() async throws {
         let origin = try WireOrigin(playing: Self.ok)

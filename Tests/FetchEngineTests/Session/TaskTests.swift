@@ -171,6 +171,30 @@ import Testing
         #expect(origin.received().hasPrefix("GET /other "))
     }
 
+    // Also while it waits; the answer of a delegate goes before it.
+    // Proves: DLG-8, BEY-3.
+    @Test func `what a delayed task does can be decided beforehand`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let begin = ContinuousClock.now.advanced(by: .milliseconds(50))
+        let one = Request(url: try URLRecord(origin.url("/one")))
+        let other = Request(url: try URLRecord(origin.url("/other")))
+        for delegate in [nil, DelegateLog()] {
+            let session = Session(delegate: delegate)
+            let cancelled = session.dataTask(with: one, earliestBegin: begin)
+            cancelled.delayedRequestDisposition = .cancel
+            await expect(.cancelled) { try await cancelled.data() }
+            let replaced = session.dataTask(with: one, earliestBegin: begin)
+            replaced.delayedRequestDisposition = .useNewRequest(other)
+            #expect(try await replaced.data().1.url == other.url)
+        }
+        var answers = DelegateLog.Answers()
+        answers.delayed = { _ in .useNewRequest(other) }
+        let task = Session(delegate: DelegateLog(answers)).dataTask(with: one, earliestBegin: begin)
+        task.delayedRequestDisposition = .cancel
+        #expect(try await task.data().1.url == other.url)
+        #expect(!origin.connections.indices.contains { origin.received(on: $0).contains("/one") })
+    }
+
     // Proves: BEY-6, BEY-7, TSK-9, FN-32, TSK-4, CON-12, DLD-6, UPL-9.
     @Test func `progress counts what is sent and received`() async throws {
         let origin = try WireOrigin { connection in

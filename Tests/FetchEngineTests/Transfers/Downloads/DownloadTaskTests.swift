@@ -39,7 +39,7 @@ import Testing
         #expect(try directory.names() == ["kept"])
     }
 
-    // Proves: DLD-1, DLD-5, DLD-9, BEY-9, SES-25.
+    // Proves: DLD-1, DLD-5, DLD-9, BEY-9, SES-25, DLG-8.
     @Test func `a fixed destination needs no delegate`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()

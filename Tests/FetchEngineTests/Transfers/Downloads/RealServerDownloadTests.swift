@@ -208,7 +208,7 @@ import Testing
         #expect(Array(try Data(contentsOf: URL(filePath: file.path))) == pattern(10_000))
     }
 
-    // Proves: DCD-1, DCD-4, DCD-5, DCD-8, DLD-13.
+    // Proves: DCD-1, DCD-4, DCD-5, DCD-8, DLD-13, DLG-8.
     @Test(arguments: [("macbinary3.bin", "application/macbinary"), ("macutils.hqx", "application/binhex")])
     func `Macintosh files are decoded to their forks and names`(name: String, type: String) async throws {
         let directory = try TemporaryDirectory()
