@@ -25,7 +25,7 @@ extension FuzzTarget {
     /// The same for uploads.
     static func uploadResumeData(_ bytes: [UInt8]) {
         _ = try? UploadResumeData(bytes: bytes)
-        guard let data = try? UploadResumeData(bytes: sealed(UploadResumeData.magic + bytes)) else { return }
+        guard let data = try? UploadResumeData(bytes: sealed(UploadResumeData.magic + [1] + bytes)) else { return }
         precondition((try? UploadResumeData(bytes: data.bytes)) == data)
     }
 

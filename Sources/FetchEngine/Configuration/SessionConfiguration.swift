@@ -42,9 +42,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var expectContinue = ExpectContinuePolicy.automatic
     /// Whether upload tasks ask the server to keep the received part of an upload that breaks off; false.
     ///
-    /// A server that does (draft-ietf-httpbis-resumable-upload) says so with a 104 answer; the error of the task then
-    /// has ``LoadError/uploadResumeData``. Not for bodies with a ``Request/bodyCoding``.
+    /// Where the server does, the error of the task has ``LoadError/uploadResumeData``. Not for bodies with a
+    /// ``Request/bodyCoding``.
     public var resumesUploads = false
+    /// How they ask for it; `draft`, the IETF's, by default.
+    public var uploadProtocol = UploadProtocol.draft
     /// How many HTTP/1.1 connections a session keeps to one origin at a time; 6.
     ///
     /// Further loads wait in order.

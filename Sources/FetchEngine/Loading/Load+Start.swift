@@ -40,7 +40,9 @@ extension Load {
             prepared.headerFields.append(field)
         }
         prepared = prepared.withContentType().withContentCoding()
-        guard request.body != nil, configuration.resumesUploads, client?.kind == .upload else { return prepared }
+        guard request.body != nil, configuration.resumesUploads, configuration.uploadProtocol == .draft,
+            client?.kind == .upload
+        else { return prepared }
         return prepared.withResumability()
     }
 

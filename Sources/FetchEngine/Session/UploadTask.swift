@@ -8,7 +8,7 @@ import Synchronization
 /// ```
 public final class UploadTask: DataTask, @unchecked Sendable {
     private struct State {
-        /// Decides when this continues an earlier upload.
+        /// Decides when this continues an earlier upload, or one is made by tus.
         var machine: UploadMachine?
         var wantsResumeData = false
     }
@@ -19,10 +19,18 @@ public final class UploadTask: DataTask, @unchecked Sendable {
 
     init(_ creation: Creation, resuming data: UploadResumeData? = nil) {
         wholeRequest = creation.request
-        let machine = data.map { UploadMachine($0, whole: creation.request) }
+        let settings = creation.configuration.value
+        let machine: UploadMachine? =
+            if let data {
+                UploadMachine(data, whole: creation.request)
+            } else if settings.resumesUploads, settings.uploadProtocol == .tus {
+                UploadMachine(creating: creation.request)
+            } else {
+                nil
+            }
         uploadState = Mutex(State(machine: machine))
         var creation = creation
-        if let question = machine?.question { creation.request = question }
+        if let machine { creation.request = machine.firstRequest }
         super.init(creation)
     }
 
