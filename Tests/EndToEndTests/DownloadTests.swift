@@ -166,6 +166,38 @@ import Testing
         }
     }
 
+    // What a file may become has the limit of a body, and a file that goes beyond it leaves nothing behind.
+    // Proves: DCD-6.
+    @Test func `a file that becomes larger than it may when it is decoded is no file`() async throws {
+        let (directory, size) = (try TemporaryDirectory(), 30 << 20)
+        let path = try directory.write([UInt8](repeating: 0, count: size), to: "root/bomb")
+        #expect(try await onThread { try Program(["/usr/bin/gzip", "-n", path]).waitForEnd() } == 0)
+        let origin = try await LoopbackServer.nginx(in: directory)
+        try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            func fetch(upTo maximum: Int) async throws -> [String: Any] {
+                try await service.fetch(
+                    origin.url("/bomb.gz"),
+                    more: #", "kind": "download", "configuration": {"response": {"decode": ["gzip"], "#
+                        + #""maximumBytes": \#(maximum)}}"#)
+            }
+            // The coded bytes alone are no more than that.
+            let bomb = try await fetch(upTo: size - 1)
+            #expect(errorName(of: bomb) == "dataLengthExceedsMaximum", "\(bomb)")
+            #expect(bomb["file"] == nil && member(bomb, "attempts", as: [Any].self)?.count == 1)
+            let files = FileManager.default.enumerator(
+                at: URL(filePath: place.directory), includingPropertiesForKeys: [.fileSizeKey])
+            let sizes = (files?.compactMap { $0 as? URL } ?? []).map {
+                (try? $0.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0
+            }
+            #expect(sizes.allSatisfy { $0 < 1 << 20 }, "\(sizes)")
+            let whole = try await fetch(upTo: size)
+            #expect(member(whole, "body", "bytes") == size, "\(whole)")
+            #expect(member(whole, "file", "filename") == "bomb")
+            #expect(try await service.stop() == 0)
+        }
+    }
+
     // A file stays until its client has done with it, or its time is up; then nothing of it is on the disk.
     // Proves: LIF-12.
     @Test func `a file is there until it is deleted or its time is up`() async throws {

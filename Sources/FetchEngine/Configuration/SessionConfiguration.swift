@@ -90,7 +90,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var verifiesContentDigests = true
     /// How much decoding may make of a response's body.
     public var decodingLimits = DecodingLimits()
-    /// The most bytes a response body may have; more fails with `dataLengthExceedsMaximum`.
+    /// The most bytes a response body may have, and a file that is decoded from it; more fails with
+    /// `dataLengthExceedsMaximum`.
     ///
     /// `nil`: any number.
     public var maximumResponseBytes: Int64?

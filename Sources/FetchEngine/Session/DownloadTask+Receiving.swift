@@ -70,7 +70,7 @@ extension DownloadTask {
             expectedCount: isContentDecoded ? nil : response.expectedContentLength,
             expectedDigest: options.expectedDigest ?? statedDigest(of: received), hashesFile: options.hashesFile,
             temporaryDirectory: options.temporaryDirectory,
-            decodingLimits: configuration.decodingLimits, resumability: .notResumable(.decoding))
+            decodingLimits: configuration.decodingLimitsOfFile, resumability: .notResumable(.decoding))
         noteResumption(in: &plan)
         if plan.resumed == nil { try await decideDecoding(&beginning, in: &plan, on: loop) }
         if !isContentDecoded {
