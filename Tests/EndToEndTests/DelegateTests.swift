@@ -158,6 +158,34 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Also where the redirect leads: the next server shows a chain of its own.
+    // Proves: LIF-3.
+    @Test func `a chain is asked about before a redirect, at each server anew`() async throws {
+        let authority = try await TestAuthority()
+        let target = try await LoopbackServer.nginxTLS(try await authority.issue("target"))
+        let origin = try await LoopbackServer.nginxTLS(
+            try await authority.issue("origin"),
+            directives: ["location = /go { return 302 https://\(target.rule)/; }"])
+        try await ServiceProcess.with(allowing: [origin.rule, target.rule]) { service in
+            let kinds = ["didReceiveServerTrust", "willPerformHTTPRedirection", "didReceiveResponse"]
+            let id = try await service.submit(
+                "https://\(origin.rule)/go", asking: "[\(kinds.map { "\"\($0)\"" }.joined(separator: ", "))]")
+            let answers = [
+                (kinds[0], "accept", origin), (kinds[1], "follow", origin), (kinds[0], "accept", target),
+                (kinds[2], "allow", target),
+            ]
+            for (kind, word, server) in answers {
+                let question = try await service.question(of: id)
+                #expect(member(question, "kind") == kind)
+                #expect(member(question, "request", "url", as: String.self)?.contains(server.rule) == true)
+                #expect(try await service.answer(question, "\"\(word)\"").status == 200)
+            }
+            #expect(member(try await service.end(of: id), "state") == "succeeded")
+            let told = try await service.request(.get, "/v1/jobs/\(id)/questions")
+            #expect(member(told.json, "data", as: [Any].self)?.count == answers.count)
+        }
+    }
+
     // Proves: BKG-13.
     @Test(.enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")))
     func `a job of a background session waits for the answer to its challenge`() async throws {
@@ -288,6 +316,61 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // The whole body has come, and the job goes on to its end.
+    // Proves: LIF-11.
+    @Test func `whether a response is stored is asked behind its data and before the end`() async throws {
+        let (half, gate) = (String(repeating: "x", count: 100_000), Gate())
+        defer { gate.open() }
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 200000\r\n\r\n\(half)")
+                try gate.wait()
+                try connection.send(half)
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await service.submit(origin.url("/a"), asking: #"["willCacheResponse"]"#)
+            _ = try await service.job(id) { member($0, "progress", "bytesReceived") == 100_000 }
+            let path = "/v1/jobs/\(id)/questions"
+            #expect(member(try await service.request(.get, path).json, "data", as: [Any].self)?.isEmpty == true)
+            gate.open()
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "bodyBytes") == 200_000)
+            let job = try await service.request(.get, "/v1/jobs/\(id)").json
+            #expect(member(job, "state") == "awaitingDecision" && member(job, "progress", "bytesReceived") == 200_000)
+            #expect(try await service.answer(question, #""store""#).status == 200)
+            #expect(member(try await service.end(of: id), "body", "bytes") == 200_000)
+        }
+    }
+
+    // The head of the whole is asked about first, and then that of each part.
+    // Proves: LIF-16.
+    @Test(arguments: ["allow", "cancel"])
+    func `each part of a response is asked about when it comes`(_ word: String) async throws {
+        let parts = ["text/plain", "text/html"]
+        let body = parts.map { "--b\r\nContent-Type: \($0)\r\n\r\n\($0)\r\n" }.joined() + "--b--\r\n"
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await service.submit(origin.url(), asking: #"["didReceiveResponse"]"#)
+            for part in 0...parts.count {
+                let question = try await service.question(of: id)
+                #expect(member(question, "kind") == "didReceiveResponse")
+                #expect(member(question, "facts", "part") == (part == 0 ? nil : part), "\(question)")
+                if part > 0 {
+                    #expect(member(question, "facts", "response", "mimeType") == parts[part - 1])
+                }
+                let answer = part < parts.count ? "allow" : word
+                #expect(try await service.answer(question, "\"\(answer)\"").status == 200)
+            }
+            let job = try await service.end(of: id)
+            #expect(member(job, "state") == (word == "cancel" ? "cancelled" : "succeeded"), "\(job)")
+            #expect(member(job, "response", "part") == (word == "cancel" ? nil : parts.count))
+        }
+    }
+
     @Test func `one answer is given to all that ask alike, and not to what was asked since`() async throws {
         let origin = try await redirecting()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -385,6 +468,41 @@ private func redirecting() async throws -> LoopbackServer {
             #expect(member(try await service.end(of: id), "response", "status") == 302)
             let list = try await service.request(.get, "/v1/jobs/\(id)/questions")
             #expect(member(list.json, "data", "0", "by", "who") == "delegate", "\(list.text)")
+        }
+    }
+
+    // The endpoint itself wants to hear of everything; the second job has it.
+    // Proves: TSK-11.
+    @Test func `a job can have its last message and the needed decisions sent, and nothing else`() async throws {
+        let origin = try await redirecting()
+        let receiver = try WebhookReceiver(answers: [reply(#""follow""#)])
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
+            let (endpoint, _) = try await receiver.endpoint(of: service)
+            let all = ["job.started", "job.redirected", "job.response", "job.finished"]
+            let changed = try await service.request(
+                .patch, "/v1/webhooks/endpoints/\(endpoint)",
+                body: #"{"events": [\#(all.map { "\"\($0)\"" }.joined(separator: ", "))]}"#,
+                headers: [.contentType: "application/merge-patch+json"])
+            #expect(changed.status == 200, "\(changed.text)")
+            for (events, messages) in [
+                (#", "events": ["job.finished"]"#, ["job.question", "job.finished"]), ("", all + ["job.question"]),
+            ] {
+                let id = try await service.submit(
+                    origin.url("/go"), asking: Self.redirection, via: #""via": "webhook", "endpoint": "\#(endpoint)""#,
+                    spec: #", "webhook": {"endpoint": "\#(endpoint)"\#(events)}"#)
+                #expect(member(try await service.end(of: id), "response", "status") == 200)
+                var told: [String] = []
+                // The end is the last that a job tells; a question does not wait for what was told before it.
+                while told.count < messages.count {
+                    let message = try await receiver.next()
+                    let object = try JSONSerialization.jsonObject(with: Data(message.body))
+                    let json = try #require(object as? [String: Any])
+                    told.append(try #require(member(json, "type", as: String.self)))
+                    let job = member(json, "data", "job", "id", as: String.self)
+                    #expect(job ?? member(json, "data", "job") == id)
+                }
+                #expect(events.isEmpty ? told.sorted() == messages.sorted() : told == messages, "\(told)")
+            }
         }
     }
 

@@ -235,4 +235,45 @@ import Testing
             #expect(seen.paths.count == jobs.count)
         }
     }
+
+    // nginx counts the connections that have a request, and turns away what is more.
+    // Proves: SES-8.
+    @Test func `no server has more connections at work than the limit, whichever nodes they come from`() async throws {
+        let (maximum, directory) = (4, try TemporaryDirectory())
+        // A second and a half for each.
+        try directory.write([UInt8](repeating: 0, count: 10_000), to: "root/slow")
+        let server = try await LoopbackServer.nginx(
+            in: directory, "limit_conn all \(maximum); limit_rate 4k;",
+            global: "limit_conn_zone $server_port zone=all:64k;")
+        let more = #", "configuration": {"connections": {"maximumPerHost": \#(maximum)}}"#
+        let settings = ["WORKER_LEASE_SECONDS": "3"]
+        try await ServiceProcess.Place.with(allowing: [server.rule], settings: settings) { place in
+            let key = try await place.key()
+            let nodes = [
+                try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key),
+            ]
+            try await place.untilNodesKnowOfEachOther()
+            var jobs: [String] = []
+            for number in 0..<12 {
+                jobs.append(
+                    try await LimiterTests.submit(server.url("/slow?\(number)"), more: more, to: nodes[number % 2]))
+            }
+            for job in jobs {
+                let end = try await nodes[0].job(job) { ["succeeded", "failed"].contains(member($0, "state")) }
+                #expect(status(of: end) == 200, "\(end)")
+            }
+            for node in nodes { #expect(try await node.stop() == 0, "\(node.logged)") }
+        }
+        // So many at once would have been noticed.
+        let session = Session(configuration: SessionConfiguration())
+        try await until {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0...maximum {
+                    let url = try URLRecord(server.url("/slow?\(number)"))
+                    group.addTask { try await session.data(for: Request(url: url)).1.status.code }
+                }
+                return try await group.contains(503)
+            }
+        }
+    }
 }

@@ -82,6 +82,44 @@ import Testing
         }
     }
 
+    // What the origin sends while its job is held waits, and is there once when it goes on.
+    // Proves: TSK-7.
+    @Test(.timeLimit(.minutes(2)))
+    func `who reads a body gets each byte once, however often its job is held meanwhile`() async throws {
+        let (piece, gates) = (200_000, (0..<6).map { _ in Gate() })
+        let content = pattern(piece * (gates.count + 1))
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n")
+                for part in 0...gates.count {
+                    try connection.send(Array(content[part * piece..<(part + 1) * piece]))
+                    if part < gates.count { try gates[part].wait() }
+                }
+            }
+        }
+        defer { for gate in gates { gate.open() } }
+        try await withTwo(origin) { first, second in
+            let id = try await submit(origin, first)
+            let path = "/v1/jobs/\(id)/body"
+            try await until { try await second.request(.head, path).status == 200 }
+            var (received, opened) = ([UInt8](), 0)
+            for try await chunk in try await second.stream(path).0 {
+                received += chunk
+                // All that was sent has come: the next piece is sent while the job is held.
+                guard opened < gates.count, received.count >= (opened + 1) * piece else { continue }
+                _ = try await second.request(.post, "/v1/jobs/\(id)/suspend")
+                try await held(1, on: first)
+                gates[opened].open()
+                opened += 1
+                _ = try await second.request(.post, "/v1/jobs/\(id)/resume")
+            }
+            #expect(opened == gates.count && received == content)
+            let job = try await first.job(id) { Self.state($0) == "succeeded" }
+            #expect(member(job, "attempts", as: [Any].self)?.count == 1)
+            #expect(try await first.request(.get, path).body == content)
+        }
+    }
+
     // The times of a transfer stand still while it is held, that of its job does not.
     // Proves: TSK-7.
     @Test(.timeLimit(.minutes(2)))

@@ -71,7 +71,68 @@ import Testing
         }
     }
 
+    // A time of its own for each request would let all of them pass.
+    // Proves: SES-9.
+    @Test func `redirects and challenges have the time of the resource together`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                usleep(300_000)
+                let hop = head.firstMatch(of: /^GET \/(\d+)/).flatMap { Int($0.output.1) } ?? 0
+                // Each hop is a realm of its own, which asks first.
+                guard head.contains("\r\nAuthorization: ") else {
+                    try connection.send(answer("401 No", "WWW-Authenticate: Basic realm=\"r\(hop)\""))
+                    continue
+                }
+                try connection.send(hop < 5 ? answer("302 There", "Location: /\(hop + 1)/") : answer(body: "end"))
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            func fetch(_ seconds: Int) async throws -> [String: Any] {
+                try await service.fetch(
+                    origin.url("/0/"),
+                    more: #", "configuration": {"authentication": {"credential": {"user": "u", "password": "p"}}, "#
+                        + #""timeouts": {"timeoutIntervalForResource": \#(seconds)}, "retry": {"maximumAttempts": 1}}"#)
+            }
+            #expect(status(of: try await fetch(3000)) == 200)
+            let late = try await fetch(1)
+            #expect(errorName(of: late) == "timedOut", "\(late)")
+        }
+    }
+
+    // The origin is never asked again, since the time has passed while nobody had the job.
+    // Proves: SES-9.
+    @Test func `the time of the resource goes on while a node is gone`() async throws {
+        let heads = Progress()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                heads.add(1)
+                try connection.receiveToEnd()
+            }
+        }
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.key()
+            let first = try await ServiceProcess.start(place, key: key)
+            let body =
+                #"{"request": "\#(origin.url())", "configuration": {"timeouts": "#
+                + #"{"timeoutIntervalForResource": 3}}}"#
+            let made = try await first.request(.post, "/v1/jobs", body: body)
+            let id = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            try await until { heads.value == 1 }
+            let end = ContinuousClock.now + .seconds(3)
+            first.send(SIGKILL)
+            _ = try await first.waitForEnd()
+            try await until { ContinuousClock.now > end }
+            let second = try await ServiceProcess.start(place, key: key)
+            let job = try await second.job(id) { member($0, "state") == "failed" }
+            #expect(errorName(of: job) == "timedOut", "\(job)")
+            #expect(heads.value == 1)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
     // A time of its own for each attempt would let ten of them pass. In a stored session and in memory alone.
+    // Proves: SES-9.
     @Test(arguments: ["default", "ephemeral"])
     func `all attempts of a job share the time of its resource`(_ kind: String) async throws {
         let origin = try WireOrigin { connection in

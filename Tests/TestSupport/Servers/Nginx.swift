@@ -6,9 +6,11 @@ extension LoopbackServer {
 
     /// nginx, serving the directory's `root`.
     ///
-    /// - Parameter configuration: Lines of its `server` block.
+    /// - Parameters:
+    ///   - configuration: Lines of its `server` block.
+    ///   - global: Lines of its `http` block.
     package static func nginx(
-        in directory: TemporaryDirectory, _ configuration: String = ""
+        in directory: TemporaryDirectory, _ configuration: String = "", global: String = ""
     ) async throws -> LoopbackServer {
         let port = try freePort()
         try directory.makeDirectory("root")
@@ -19,7 +21,7 @@ extension LoopbackServer {
             http {
                 access_log access.log; default_type application/octet-stream;
                 client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp; uwsgi_temp_path tmp;
-                scgi_temp_path tmp;
+                scgi_temp_path tmp; \(global)
                 server { listen 127.0.0.1:\(port); root \(directory.file("root")); \(configuration) }
             }
 
