@@ -61,6 +61,9 @@ import Testing
         ("ARIA2_LISTEN", "fetchd.example:6800"), ("GUARD_ALLOW", "10.0.0.0/99"),
         ("GUARD_NAT64_PREFIXES", "64:ff9b::/95"), ("GUARD_NODE_ADDRESSES", "10.0.0.0/8"),
         ("GUARD_ALLOW_LOOPBACK", "2"), ("GUARD_ALLOW_METADATA", "on"), ("GUARD_ALLOW_PROXIES", "all"),
+        ("WORKER_PROXY", "proxy.example:3128"), ("WORKER_PROXY", "ftp://proxy.example"),
+        ("WORKER_PROXY", "http://10.0.0.1:3128"), ("WORKER_PROXY", "http://proxy.example:3128"),
+        ("WORKER_NO_PROXY", "a.example"),
         ("KERBEROS_REALMS", "A.EXAMPLE"), ("AUDIT_SYSLOG", "udp://a:514"), ("AUDIT_FILE", "audit"),
         ("AUDIT_SYSLOG_ISSUERS", "ca.pem"), ("AUDIT_SYSLOG", "tls://a"),
         ("DATABASE_PREPARED_STATEMENTS", "false"), ("DATABASE_MAXIMUM_CONNECTIONS", "0"),
@@ -86,6 +89,28 @@ import Testing
         let targets = TargetGuard(policy: try settings([variable: value]).targetPolicy)
         let refusal = Result { () throws(TargetRefusal) in _ = try targets.target(url) }
         if case .failure(let refusal) = refusal { #expect(!isAllowed, "\(refusal)") } else { #expect(isAllowed) }
+    }
+
+    @Test func `a proxy is one that jobs may use, for names too, and its credential is not shown`() throws {
+        let some = ["GUARD_ALLOW": "10.0.0.1:3128", "WORKER_PROXY": "http://u:canary@10.0.0.1:3128"]
+        let proxies = try settings(some.merging(["WORKER_NO_PROXY": "<local>, *.internal.example"]) { $1 })
+            .tenantSession.proxies
+        guard case .proxy(let proxy)? = proxies.rules.first?.routes.first else {
+            throw Settings.Failure("WORKER_PROXY", "none")
+        }
+        #expect(proxy.description == "http://10.0.0.1:3128" && proxy.credential?.user == "u")
+        #expect(proxies.exclusions.count == 2)
+        #expect(try settings([:]).tenantSession.proxies == .none)
+        for (name, value) in [
+            ("WORKER_PROXY", "socks5://u:canary@10.0.0.1:3128"), ("WORKER_PROXY", "http://u:canary@10.0.0.1:3129"),
+            ("WORKER_NO_PROXY", "a b:x"),
+        ] {
+            let failure = #expect(throws: Settings.Failure.self) { try settings(some.merging([name: value]) { $1 }) }
+            #expect(
+                failure?.description.hasPrefix("\(name): ") == true && failure?.description.contains("canary") == false)
+        }
+        let open = ["GUARD_ALLOW_PROXIES": "true", "WORKER_PROXY": "socks5h://proxy.example"]
+        #expect(try settings(open).tenantSession.proxies != .none)
     }
 
     @Test func `an object store is named whole`() throws {

@@ -1,4 +1,11 @@
 extension TargetGuard {
+    /// Judges a proxy that is for targets of all names.
+    package func judgeForNames(_ proxy: Proxy) throws(TargetRefusal) {
+        guard !policy.isOpen else { return }
+        guard !proxy.kind.resolvesHere else { throw .resolvedHere }
+        try judge(proxy)
+    }
+
     /// Judges a proxy, and whether a target can still be judged when it is reached through it.
     ///
     /// The proxy is judged as a target is, and again at the address to which its connection goes; and the operator has to
@@ -8,6 +15,13 @@ extension TargetGuard {
     /// refused for names.
     func judge(_ proxy: Proxy, for target: URLRecord) throws(TargetRefusal) {
         guard !policy.isOpen else { return }
+        try judge(proxy)
+        guard !proxy.kind.resolvesHere || target.host.flatMap(IPAddress.init(host:)) != nil else {
+            throw .resolvedHere
+        }
+    }
+
+    private func judge(_ proxy: Proxy) throws(TargetRefusal) {
         do throws(TargetRefusal) {
             _ = try self.target("http://\(proxy.host):\(proxy.port)/")
         } catch {
@@ -19,14 +33,14 @@ extension TargetGuard {
                 "The operator allows no proxy that it has not named; GUARD_ALLOW with its name or address:port opens it, "
                     + "GUARD_ALLOW_PROXIES=true opens all that are public.")
         }
-        guard !proxy.kind.resolvesHere || target.host.flatMap(IPAddress.init(host:)) != nil else {
-            throw TargetRefusal(
-                .proxyForbidden, "Names are resolved on this side of the proxy, where nobody judges them.")
-        }
     }
 }
 
 extension TargetRefusal {
+    fileprivate static var resolvedHere: Self {
+        Self(.proxyForbidden, "Names are resolved on this side of the proxy, where nobody judges them.")
+    }
+
     /// The proxy is one that may not be used, for this reason.
     static func proxy(_ reason: TargetRefusal) -> Self {
         var refusal = Self(.proxyForbidden, "The proxy may not be used: \(reason.message)")

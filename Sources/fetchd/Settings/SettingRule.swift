@@ -264,6 +264,29 @@ extension SettingRule where Value == APIKeyToken {
     }
 }
 
+extension SettingRule where Value == Proxy {
+    static var proxy: Self {
+        SettingRule(
+            description:
+                "http, https, socks4a or socks5h, a host and a port, such as http://user:password@proxy.example:3128",
+            parse: { text in text.contains("://") ? Proxy(text) : nil },
+            text: \.description)
+    }
+}
+
+extension SettingRule where Value == [HostPattern] {
+    static var hosts: Self {
+        SettingRule(
+            description: "a list of hosts, such as localhost, *.internal.example, 10.0.0.0/8",
+            parse: { text in
+                let words = text.split { $0 == "," || $0 == " " }
+                let hosts = words.compactMap { HostPattern(String($0)) }
+                return hosts.isEmpty || hosts.count < words.count ? nil : hosts
+            },
+            text: { $0.map(\.description).joined(separator: ", ") })
+    }
+}
+
 extension SettingRule where Value == TrustedProxies {
     static var proxies: Self {
         SettingRule(

@@ -237,6 +237,11 @@ extension Settings {
             "worker.maximumConnectionsPerHost", \.session.httpMaximumConnectionsPerHost, .integer(1...10_000),
             "HTTP/1.1 connections of a tenant to one host."),
         Setting(
+            "worker.proxy", \.proxy, .proxy, default: "none", isSecret: true,
+            "The proxy of jobs that name none, nor does their session; GUARD_ALLOW has to open it."),
+        Setting(
+            "worker.noProxy", \.noProxy, .hosts, default: "none", "Hosts that jobs reach without WORKER_PROXY."),
+        Setting(
             "worker.drainSeconds", \.dispatcher.drainTimeout, .duration(.seconds, 0...86_400),
             "Time for running jobs to finish at a stop."),
         Setting(

@@ -71,6 +71,10 @@ struct Settings: Sendable, CustomStringConvertible {
     var hold = Duration.seconds(30)
     var courier = WebhookCourier.Configuration()
     var session = SessionConfiguration.default
+    /// The proxy of jobs that name none.
+    var proxy: Proxy?
+    /// The hosts that they reach without it.
+    var noProxy: [HostPattern]?
     var cache = CacheEvictor.Configuration()
     var retention = Retention()
     /// The file that gets the entries of the audit log; nil for none.
@@ -192,6 +196,7 @@ struct Settings: Sendable, CustomStringConvertible {
         // A folder for each tenant, by its number; jobs see theirs as the root of all files.
         if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
         session.targetPolicy = try makeTargetPolicy()
+        if let proxy { try check(proxy) }
         server.tokens = tokens.policy
         server.openID = try openID.policy(dashboard: dashboardURL)
         if let kerberosRealms {
@@ -228,6 +233,9 @@ struct Settings: Sendable, CustomStringConvertible {
         if case .tls? = auditSyslog {
         } else if auditSyslogFiles != SyslogTLS() {
             throw Failure("AUDIT_SYSLOG", "must begin with tls:// for what AUDIT_SYSLOG_ISSUERS and its like say")
+        }
+        guard noProxy == nil || proxy != nil else {
+            throw Failure("WORKER_NO_PROXY", "it needs WORKER_PROXY beside it")
         }
         guard objectStore.isComplete else {
             throw Failure(
@@ -268,6 +276,22 @@ struct Settings: Sendable, CustomStringConvertible {
         }
         do { try policy.check() } catch { throw Failure("GUARD_ALLOW", "\(error)") }
         return policy
+    }
+
+    /// A proxy that jobs may not use, or not for a name, would fail each of them.
+    private func check(_ proxy: Proxy) throws(Failure) {
+        do throws(TargetRefusal) { try TargetGuard(policy: targetPolicy).judgeForNames(proxy) } catch {
+            throw Failure("WORKER_PROXY", error.message)
+        }
+    }
+
+    /// ``session`` as the sessions of tenants begin with it.
+    var tenantSession: SessionConfiguration {
+        guard let proxy else { return session }
+        var configuration = session
+        configuration.proxies = ProxyConfiguration(
+            rules: [ProxyConfiguration.Rule(routes: [.proxy(proxy)])], exclusions: noProxy ?? [])
+        return configuration
     }
 
     /// Where people reach the dashboard; nil when it listens at a port that only the running service knows.

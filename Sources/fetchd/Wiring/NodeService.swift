@@ -219,7 +219,7 @@ private struct RunningNode {
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let signingKeys = PostgresSigningKeyStore(client: database.client, keys: keys)
         let runner = JobRunner(
-            loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
+            loop: loop, configuration: settings.tenantSession, sessions: sessions, stores: stores, blobs: blobs,
             catalog: catalog, area: area, live: live, bandwidths: limiters.bandwidths, deliveries: webhooks,
             asking: delegates.asker, resuming: delegates.resumed,
             protocols: RemoteProtocols(
@@ -256,7 +256,7 @@ private struct RunningNode {
         // So they alone never bring the node to where it refuses the work of everybody.
         if let memory = resources.memory { ephemeralConfiguration.maximumBytes = Int(memory / 4) }
         let ephemeral = EphemeralSessions(
-            configuration: ephemeralConfiguration, node: id, runner: runner, defaults: settings.session,
+            configuration: ephemeralConfiguration, node: id, runner: runner, defaults: settings.tenantSession,
             questions: ephemeralQuestions, waiters: waiters, makeSession: makeSession)
         let schedules = PostgresScheduleStore(
             client: database.client, jobs: jobs, keys: keys, onChange: scheduleTimer.notify)
@@ -329,7 +329,7 @@ private struct RunningNode {
                 checkWebhookURL: egressGuard.refuseEndpoint,
                 checkTarget: egressGuard.judge,
                 defaults: { kind in
-                    var defaults = FetchJobs.Configuration.ofJobs(settings.session.defaults(for: kind))
+                    var defaults = FetchJobs.Configuration.ofJobs(settings.tenantSession.defaults(for: kind))
                     defaults.rules = rules.current.rules
                     return defaults
                 },

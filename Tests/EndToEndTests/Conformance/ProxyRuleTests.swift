@@ -24,6 +24,48 @@ struct ProxyRuleTests {
         try await until { squid.directory.text(of: "access.log").contains("GET \(play.url("a"))") }
     }
 
+    // The operator's proxy has its own users, and what proves the service to it is shown to nobody.
+    // Proves: NET-5.
+    @Test func `jobs that name no proxy go through the operator's`() async throws {
+        let squid = try await LoopbackServer.squid(users: ["cave:sesame12"])
+        let rig = try SharedService.current
+        let (dante, origin) = (try rig.server("dante"), try WireOrigin(playing: answer("200 OK", body: "x")))
+        let settings = [
+            "WORKER_PROXY": "http://cave:sesame12@127.0.0.1:\(squid.port)", "WORKER_NO_PROXY": "localhost",
+        ]
+        let rules = [squid.port, dante.port, origin.port].map { "127.0.0.1:\($0)" } + ["localhost"]
+        try await ServiceProcess.with(allowing: rules, settings: settings) { service in
+            func session(_ body: String) async throws -> String {
+                let made = try await service.request(.post, "/v1/sessions", body: body)
+                return #", "session": "\#(try #require(member(made.json, "id", as: String.self), "\(made.text)"))""#
+            }
+            let own = #""configuration": {"proxy": {"url": "socks5://127.0.0.1:\#(dante.port)"}}"#
+            let none = #", "configuration": {"proxy": {"rules": []}}"#
+            let ephemeral = try await session(#"{"kind": "ephemeral"}"#)
+            for (name, more, isThrough) in [
+                ("default", "", true), ("ephemeral", ephemeral, true),
+                ("session", try await session("{\(own)}"), false),
+                ("job", ", \(own)", false), ("none", none, false), ("local", "", false),
+            ] {
+                let url = origin.url("/\(name)").replacing(
+                    "127.0.0.1", with: name == "local" ? "localhost" : "127.0.0.1")
+                let job = try await service.fetch(url, more: more)
+                #expect(status(of: job) == 200, "\(job)")
+                let heads = origin.connections.indices.map { origin.received(on: $0) }.joined()
+                    .components(separatedBy: "\r\n\r\n")
+                let head = try #require(heads.first { $0.hasPrefix("GET /\(name) ") }, "\(heads)")
+                #expect(head.lowercased().contains("\r\nvia: ") == isThrough, "\(head)")
+                #expect(!head.contains("roxy-"))
+            }
+            try await until { squid.directory.text(of: "access.log").contains("GET \(origin.url("/default")) cave ") }
+            let shown = try await service.request(.get, "/v1/sessions/default?include=effectiveConfiguration")
+            #expect(
+                member(shown.json, "effectiveConfiguration", "proxy", "url", "value")
+                    == "http://127.0.0.1:\(squid.port)", "\(shown.text)")
+            #expect(!shown.text.contains("sesame12") && !service.logged.contains("sesame12"))
+        }
+    }
+
     // Proves: NET-6, BEY-18.
     @Test(arguments: ["socks4", "socks5", "socks5h"])
     func `a SOCKS proxy carries a job`(_ scheme: String) async throws {
