@@ -113,6 +113,9 @@ package struct RetryPolicy: Sendable, Equatable {
     package var final: FinalAnswer?
     /// Whether a request that must not be repeated is sent again, although it may have been received.
     package var replayUnsafe = false
+    /// Whether attempts that take too long are followed by others beyond ``maximumAttempts``, until the deadline of the
+    /// job (BKG-14).
+    package var repeatsTimeouts = false
 
     package init() {}
 
@@ -156,7 +159,9 @@ package struct RetryPolicy: Sendable, Equatable {
         if request.hasUntriedURL(after: tries), !Self.errorsHere.contains(failure.code) {
             return deadline.map { Timestamp.now < $0 } ?? true ? .zero : nil
         }
-        guard tries + failure.repeats + 1 < maximumAttempts, mayHelp(against: failure) else { return nil }
+        let isBeyond = tries + failure.repeats + 1 >= maximumAttempts
+        guard !isBeyond || repeatsTimeouts && failure.code == .timedOut && deadline != nil, mayHelp(against: failure)
+        else { return nil }
         // A body that the client streams is gone once it was sent.
         guard !failure.wasSent || mayRepeat(request) && request.body != .stream else { return nil }
         var wait = backoff.wait(after: tries, random: random)
@@ -170,8 +175,10 @@ package struct RetryPolicy: Sendable, Equatable {
             case .job: wait = min(retryAfter, Self.longestWaitOfJob)
             }
         }
-        if let deadline, Timestamp.now.advanced(by: wait) >= deadline { return nil }
-        return wait
+        guard let deadline else { return wait }
+        // A hundredth of the time that is left, at least, so that there are hundreds of them and not millions.
+        if isBeyond { wait = max(wait, .microseconds((deadline.microseconds - Timestamp.now.microseconds) / 100)) }
+        return Timestamp.now.advanced(by: wait) < deadline ? wait : nil
     }
 
     /// What another URL of a file would meet too: the fault is not its server's, or somebody has decided so.

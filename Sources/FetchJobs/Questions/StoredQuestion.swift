@@ -90,7 +90,8 @@ package struct AskedQuestion: Sendable {
     /// Host and port of the server that the question is about; nil when the URL has no host.
     package let host: String?
     package let group: JobGroup.ID?
-    /// The session of the job, which may remember an answer; nil when it has none.
+    /// The session of the job, by which its client knows whose question it is, and which may remember an answer; nil when
+    /// it has none.
     package let session: TenantSession.ID?
     package let labels: [JobSpec.Label]
     /// An object with `request` and `facts`, without secrets.
@@ -155,6 +156,7 @@ package struct AskedQuestion: Sendable {
     package func writeOrigin(_ writer: inout JSONWriter) {
         writer.member("id", id.description)
         writer.member("job", job.description)
+        writer.member("session", session?.description)
         writer.member("attempt", Int(claim))
         writer.member("sequence", position.description)
         writer.member("kind", kind.rawValue)

@@ -23,7 +23,9 @@ final class JobTerms: Sendable {
     ) {
         self.session = session
         self.settings = settings
-        retry = RetryPolicy(settings.retry)
+        var retry = RetryPolicy(settings.retry)
+        retry.repeatsTimeouts = session.kind == .background && settings.retry.maximumAttempts == nil
+        self.retry = retry
         maximumConnections =
             job.spec.configuration.connections.maximumPerHost
             ?? session.engine.shared.value.httpMaximumConnectionsPerHost

@@ -114,6 +114,55 @@ import Testing
         }
     }
 
+    // The client is not there when its job needs a credential, and is called until it is.
+    // Proves: BKG-8.
+    @Test(.enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")))
+    func `a client that is away is woken up when a credential is needed`() async throws {
+        let (bodies, body) = AsyncStream.makeStream(of: [UInt8].self)
+        let login = #"{"user": "\#(Cave.user)", "password": "\#(Cave.password)"}"#
+        let client = try WireOrigin(isOpen: false) { connection in
+            while let text = try connection.receiveHead() {
+                let length = text.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                let message = try connection.receive(length)
+                body.yield(message)
+                let isAsked = String(decoding: message, as: UTF8.self).contains("job.question")
+                try connection.send(
+                    isAsked
+                        ? answer(body: #"{"answer": "useCredential", "credential": \#(login)}"#)
+                        : "HTTP/1.1 204 No Content\r\n\r\n")
+            }
+        }
+        let origin = try await LoopbackServer.apache()
+        try await ServiceProcess.with(allowing: [origin.rule, "127.0.0.1:\(client.port)"]) { service in
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(client.url("/hook"))"}"#)
+            let hook = try #require(member(made.json, "id", as: String.self))
+            let session = try await makeSession("background", hook, service)
+            let delegate =
+                #", "configuration": {"delegate": {"via": "webhook", "endpoint": "\#(hook)", "#
+                + #""questions": ["didReceiveChallenge"], "timeout": 300}}"#
+            let id = try await submit(origin.url("/basic/page"), in: session, service, more: delegate)
+            let question = try await service.question(of: id)
+            let path = "/v1/questions/\(try #require(member(question, "id", as: String.self)))"
+            // It was called in vain.
+            try await until { member(try await service.request(.get, path).json, "fault", as: String.self) != nil }
+            try client.open()
+            var told: [[String: Any]] = []
+            for await bytes in bodies {
+                told.append(try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]))
+                if told.count == 3 { break }
+            }
+            #expect(
+                told.map { member($0, "type", as: String.self) } == [
+                    "job.question", "job.finished", "session.eventsFinished",
+                ])
+            #expect(member(told[0], "data", "session") == session && member(told[0], "data", "job") == id)
+            #expect(member(told[1], "data", "job", "session") == session)
+            #expect(member(told[1], "data", "job", "response", "status") == 200)
+            #expect(member(told[2], "data", "session", "identifier") == "mine")
+        }
+    }
+
     // An attempt that takes too long is followed by another one.
     // Proves: BKG-14.
     @Test func `what times out is tried again`() async throws {
@@ -134,6 +183,43 @@ import Testing
             let job = try await service.job(id) { member($0, "state") == "succeeded" }
             #expect(member(job, "attempts", "0", "error") == "timedOut")
             #expect(member(job, "attempts", as: [Any].self)?.count == 2)
+        }
+    }
+
+    // More often than a job of another session, which is tried three times. Nothing answers `/never`.
+    // Proves: BKG-14.
+    @Test func `timeouts are repeated by default until the time of the resource is over`() async throws {
+        let count = Progress()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                if head.hasPrefix("GET /late"), count.add(1) >= 5 {
+                    try connection.send(answer(body: "x"))
+                } else {
+                    try connection.receiveToEnd()
+                }
+            }
+        }
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { service in
+            let (hook, _) = try await receiver.endpoint(of: service)
+            func run(_ path: String, in session: String, for seconds: Int) async throws -> [String: Any] {
+                let quick =
+                    #", "configuration": {"timeouts": {"timeoutIntervalForRequest": 0.2, "#
+                    + #""timeoutIntervalForResource": \#(seconds)}, "retry": {"backoff": {"initial": 0.01, "factor": 1}}}"#
+                let id = try await submit(origin.url(path), in: session, service, more: quick)
+                return try await service.job(id) { ["succeeded", "failed"].contains(member($0, "state")) }
+            }
+            let (background, other) = (
+                try await makeSession("background", hook, service), try await makeSession("default", hook, service)
+            )
+            let late = try await run("/late", in: background, for: 60)
+            #expect(member(late, "state") == "succeeded", "\(late)")
+            #expect(member(late, "attempts", as: [Any].self)?.count ?? 0 >= 5)
+            let never = try await run("/never", in: background, for: 2)
+            #expect(errorName(of: never) == "timedOut", "\(never)")
+            let thrice = try await run("/never", in: other, for: 60)
+            #expect(errorName(of: thrice) == "timedOut", "\(thrice)")
+            #expect(member(thrice, "attempts", as: [Any].self)?.count == 3)
         }
     }
 

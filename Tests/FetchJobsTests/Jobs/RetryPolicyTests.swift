@@ -58,6 +58,22 @@ import Testing
         #expect(wait(RetryPolicy(), .cancelled) == nil)
     }
 
+    // However long the time and however short the waits: there are fewer attempts than a column has numbers.
+    @Test func `timeouts are repeated up to the deadline where that is wanted, and other failures are not`() {
+        var policy = RetryPolicy()
+        policy.repeatsTimeouts = true
+        func wait(_ seconds: Double, _ code: LoadError.Code = .timedOut, tries: Int = 1000) -> Duration? {
+            policy.backoff = RetryPolicy.Backoff(initial: .milliseconds(1), factor: 1)
+            return self.wait(policy, code, tries: tries, until: Timestamp.now.advanced(by: .seconds(seconds)))
+        }
+        #expect(wait(10_000, tries: 1) == .milliseconds(1))
+        let later = wait(10_000)
+        #expect(later.map { $0 > .seconds(99) && $0 <= .seconds(100) } == true)
+        #expect(wait(-1) == nil)
+        #expect(wait(10_000, .networkConnectionLost) == nil)
+        #expect(self.wait(policy, tries: 1000) == nil, "there is no deadline")
+    }
+
     @Test func `a list of errors takes the place of what is transient`() {
         var policy = RetryPolicy()
         policy.errors = ["cannotDecodeContentData"]
