@@ -199,6 +199,10 @@ public class SessionTask: @unchecked Sendable {
     /// Starts again when the body has to be sent again.
     public var countOfBytesSent: Int64 { load.state.countOfBytesSent.load(ordering: .relaxed) }
 
+    /// The sending of the request body at hand, by its number from 1, and how many of its bytes have been handed to the
+    /// connection; nil before the first of them (UPL-9).
+    package var sending: (number: Int, bytes: Int64)? { load.state.sending }
+
     /// How many bytes the final response announced; nil when it did not or has not come.
     public var countOfBytesExpectedToReceive: Int64? { response?.expectedContentLength }
 

@@ -26,7 +26,10 @@ final class LoadState: @unchecked Sendable {
     let loop: EventLoop
     let values: Mutex<Values>
     let countOfBytesReceived = Atomic<Int64>(0)
+    /// Of the sending at hand.
     let countOfBytesSent = Atomic<Int64>(0)
+    /// How often the request's body was begun to be sent.
+    let countOfSendings = Atomic<Int>(0)
     /// Whether a delegate is notified of informational responses and of progress.
     var notifiesDelegate = false
     /// Set once when the load is ended from outside; every step checks it.
@@ -39,6 +42,22 @@ final class LoadState: @unchecked Sendable {
     init(loop: EventLoop, priority: Float) {
         self.loop = loop
         values = Mutex(Values(priority: priority))
+    }
+
+    func noteSent(_ count: Int) {
+        if countOfBytesSent.load(ordering: .relaxed) == 0 { countOfSendings.add(1, ordering: .releasing) }
+        countOfBytesSent.add(Int64(count), ordering: .releasing)
+    }
+
+    /// The number of the sending at hand and how many of its bytes were sent; nil before the first of them.
+    var sending: (number: Int, bytes: Int64)? {
+        while true {
+            let number = countOfSendings.load(ordering: .acquiring)
+            let bytes = countOfBytesSent.load(ordering: .acquiring)
+            // Another one may have begun in between.
+            guard number == countOfSendings.load(ordering: .acquiring) else { continue }
+            return bytes > 0 ? (number, bytes) : nil
+        }
     }
 
     /// Traps in debug builds when the caller is not on the loop's thread.

@@ -257,7 +257,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         throttles.sending.keep(room.count - (count <= room.count ? count : 0))
         if count == Int(CURL_READFUNC_PAUSE) { isSendingPaused = true }
         if count > 0, count <= buffer.count {
-            state.countOfBytesSent.add(Int64(count), ordering: .relaxed)
+            state.noteSent(count)
             if state.notifiesDelegate { partition.noteChange(of: self) }
         }
         return count

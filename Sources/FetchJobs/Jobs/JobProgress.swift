@@ -4,6 +4,8 @@
 package struct JobProgress: Sendable, Equatable {
     /// Of the request's body, since it was begun to be sent the last time.
     package var bytesSent: Int64
+    /// How often that was begun in this attempt; nil before its first byte was sent.
+    package var sending: Int?
     /// Nil when nobody knows.
     package var bytesExpectedToSend: Int64?
     /// Of the response's body; a download counts the partial file of an earlier attempt, too.
@@ -37,7 +39,8 @@ package struct JobProgress: Sendable, Equatable {
     }
 
     package static func == (left: Self, right: Self) -> Bool {
-        left.bytesSent == right.bytesSent && left.bytesExpectedToSend == right.bytesExpectedToSend
+        left.bytesSent == right.bytesSent && left.sending == right.sending
+            && left.bytesExpectedToSend == right.bytesExpectedToSend
             && left.bytesReceived == right.bytesReceived && left.bytesExpectedToReceive == right.bytesExpectedToReceive
             && left.part == right.part && left.resumable == right.resumable
     }
@@ -45,6 +48,7 @@ package struct JobProgress: Sendable, Equatable {
     package func write(_ writer: inout JSONWriter) {
         writer.member("bytesSent", bytesSent)
         writer.member("bytesExpectedToSend", bytesExpectedToSend)
+        writer.member("sending", sending)
         writer.member("bytesReceived", bytesReceived)
         writer.member("bytesExpectedToReceive", bytesExpectedToReceive)
         writer.member("fraction", fraction)

@@ -47,12 +47,14 @@ extension LiveBody {
 
 extension JobProgress {
     init(_ task: SessionTask) {
+        let sending = task.sending
         self.init(
-            bytesSent: task.countOfBytesSent,
+            bytesSent: sending?.bytes ?? 0,
             bytesExpectedToSend: task.countOfBytesExpectedToSend,
             bytesReceived: task.countOfBytesReceived,
             bytesExpectedToReceive: task.countOfBytesExpectedToReceive
         )
+        self.sending = sending?.number
         let progress = task.progress
         bytesPerSecond = progress.throughput
         timeRemaining = progress.estimatedTimeRemaining

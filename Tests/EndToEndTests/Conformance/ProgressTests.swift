@@ -92,7 +92,8 @@ import Testing
         }
     }
 
-    // The first bytes that are sent again are counted anew.
+    // The first bytes that are sent again are counted anew, and told to be those of another sending.
+    // Proves: UPL-9.
     @Test func `what is sent is counted from zero for each sending`() async throws {
         let rig = try SharedService.current
         let size = 24 << 20
@@ -121,9 +122,13 @@ import Testing
                 if sent[first...].contains(where: { 0 < $0 && $0 < size }) { gates[1].open() }
             }
             let redirect = try #require(list.firstIndex { $0.name == "job.redirected" })
-            #expect(counts("bytesSent", Array(list[..<redirect])).last == size)
-            let again = counts("bytesSent", Array(list[redirect...])).compactMap { $0 }
+            let (first, second) = (Array(list[..<redirect]), Array(list[redirect...]))
+            #expect(counts("bytesSent", first).last == size)
+            let again = counts("bytesSent", second).compactMap { $0 }
             #expect(again.contains { 0 < $0 && $0 < size } && again == again.sorted(), "\(again)")
+            // Before its first byte there is no sending.
+            #expect(Set(counts("sending", first).compactMap { $0 }) == [1])
+            #expect(Set(counts("sending", second).compactMap { $0 }) == [2])
         }
     }
 
