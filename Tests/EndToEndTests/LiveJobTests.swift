@@ -3,6 +3,7 @@ import FetchJobs
 import Foundation
 import Glibc
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -133,6 +134,69 @@ import Testing
             _ = try? await answer
             let job = try await service.job(id) { member($0, "state") == "failed" }
             #expect(member(job, "error", "name") == "requestBodyStreamExhausted")
+        }
+    }
+
+    // Nobody sends it, and the origin gets no more than the head of the request.
+    // Proves: UPL-8.
+    @Test(arguments: ["", #", "upload": {"spoolBytes": 100}"#])
+    func `a streamed body that never comes fails the job`(_ more: String) async throws {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil { try connection.receiveToEnd() }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(
+                #"{"request": {"url": "\#(origin.url("/a"))", "method": "PUT", "body": {"stream": true}}, "#
+                    + #""configuration": {"timeouts": {"timeoutIntervalForRequest": 1}\#(more)}}"#, service)
+            let job = try await service.job(id) { member($0, "state") == "failed" }
+            #expect(errorName(of: job) == "timedOut", "\(job)")
+            #expect(origin.received().components(separatedBy: "\r\n\r\n").count <= 2)
+            #expect(origin.connections.isEmpty == !more.isEmpty)
+        }
+    }
+
+    // A redirect and a challenge have it sent three times, and the client is asked once.
+    // Proves: UPL-8.
+    @Test func `a streamed body that is kept is sent again without its client`() async throws {
+        let content = pattern(300_003)
+        let bodies = Mutex<[[UInt8]]>([])
+        let answers = [
+            answer("307 There", "Location: /b"), answer("401 Who", "WWW-Authenticate: Basic realm=\"r\""), answer(),
+        ]
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                let body = try connection.receive(length)
+                let number = bodies.withLock { bodies in
+                    bodies.append(body)
+                    return bodies.count
+                }
+                try connection.send(answers[min(number, answers.count) - 1])
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            func put(keeping bytes: Int) async throws -> (job: [String: Any], status: Int) {
+                let id = try await submit(
+                    #"{"request": {"url": "\#(origin.url("/a"))", "method": "PUT", "body": {"stream": true}}, "#
+                        + #""configuration": {"upload": {"spoolBytes": \#(bytes), "expectContinue": "never"}, "#
+                        + #""authentication": {"credential": {"user": "u", "password": "p"}}}}"#, service)
+                let put = try await service.send(.put, "/v1/jobs/\(id)/body", .bytes(content))
+                let job = try await service.job(id) { ["succeeded", "failed"].contains(member($0, "state")) }
+                return (job, put.status)
+            }
+            let kept = try await put(keeping: content.count)
+            #expect(kept.status == 204 && status(of: kept.job) == 200, "\(kept)")
+            #expect(bodies.withLock { $0 } == [content, content, content])
+            let files = FileManager.default.enumerator(
+                at: URL(filePath: place.directory), includingPropertiesForKeys: [.fileSizeKey])
+            for file in files?.compactMap({ $0 as? URL }) ?? [] {
+                #expect(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize != content.count, "\(file)")
+            }
+            let larger = try await put(keeping: content.count - 1)
+            #expect(errorName(of: larger.job) == "dataLengthExceedsMaximum", "\(larger)")
+            #expect(bodies.withLock { $0.count } == 3)
+            #expect(try await service.stop() == 0)
         }
     }
 

@@ -124,8 +124,39 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
         return reading
     }
 
+    // MARK: A reader that waits
+
+    /// The next bytes, once there are some; nil at the end.
+    ///
+    /// - Throws: `requestBodyStreamExhausted` when the writer breaks off.
+    package func next() async throws(LoadError) -> [UInt8]? {
+        while true {
+            let (reading, bytes, writer) = state.withLock { $0.takeAll() }
+            writer?.resume()
+            switch reading {
+            case .bytes: return bytes
+            case .end: return nil
+            case .failed: throw LoadError(.requestBodyStreamExhausted, "The body breaks off.")
+            case .later: await readable()
+            }
+        }
+    }
+
+    private func readable() async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.bytes.isEmpty, !state.isFinished, !state.hasFailed {
+                    state.onReadable = { continuation.resume() }
+                    return false
+                }
+                return true
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
     /// Lets the writer know that nothing more is taken.
-    func close() {
+    package func close() {
         let writer = state.withLock { state in
             state.isClosed = true
             state.onReadable = nil
@@ -138,6 +169,13 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
 }
 
 extension BodyPipe.State {
+    /// What there is, of which nothing was read in another way.
+    fileprivate mutating func takeAll() -> (BodyPipe.Reading, [UInt8], writer: CheckedContinuation<Void, Never>?) {
+        guard !bytes.isEmpty else { return (hasFailed ? .failed : isFinished ? .end : .later, [], nil) }
+        defer { bytes = [] }
+        return (.bytes(bytes.count), bytes, writer.take())
+    }
+
     fileprivate mutating func emptyReading(_ onReadable: @escaping @Sendable () -> Void) -> BodyPipe.Reading {
         if hasFailed { return .failed }
         if isFinished { return .end }

@@ -89,12 +89,18 @@ extension Configuration {
         ///
         /// Happens where a job runs: no setting of the engine stands for it.
         package var contentType: String?
+        /// How many bytes of a streamed body are kept, so that it can be sent again; nil for none.
+        ///
+        /// Likewise.
+        package var spoolBytes: Int64?
 
         package init() {}
 
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember("expectContinue", \.expectContinue, .anyCase, \.expectContinue),
             ConfigurationMember("contentType", \.contentType, .contentType, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "spoolBytes", \.spoolBytes, .integer(1...(1 << 50)), get: { _ in nil }, set: { _, _ in }),
         ]
     }
 }

@@ -86,6 +86,9 @@ extension SessionSpec {
     private static func checkMemory(of configuration: Configuration, _ check: InputCheck) {
         configuration.refuse(
             check, word: .becomeDownload, "cannot be \"becomeDownload\" in an ephemeral session: a file is stored")
+        if configuration.upload.spoolBytes != nil {
+            check.refuse("/configuration/upload/spoolBytes", "cannot be had in an ephemeral session: a file is stored")
+        }
         guard let rule = configuration.response.becomeDownload, rule != .init() else { return }
         let pointer = "/configuration/response/becomeDownload"
         check.refuse(pointer, "cannot be had in an ephemeral session: a file is stored")

@@ -39,6 +39,7 @@ final class AttemptConfiguration {
 
     private var shared: SharedConfiguration { own ?? session }
     var timeoutIntervalForResource: Duration? { shared.value.timeoutIntervalForResource }
+    var timeoutIntervalForRequest: Duration { shared.value.timeoutIntervalForRequest }
     var proxies: ProxyConfiguration { shared.value.proxies }
     var credentialStorage: (any CredentialStorage)? { shared.value.credentialStorage }
     var redirects: RedirectConfiguration { shared.value.redirects }
@@ -48,6 +49,9 @@ final class AttemptConfiguration {
     func refusal(of request: Request, inPlaceOf url: URLRecord) -> LoadError? {
         shared.value.refusal(of: request, inPlaceOfRedirectFrom: url)
     }
+
+    /// Its load is given up at some time, although it begins late.
+    func end(by deadline: Timestamp) { change { $0.end(by: deadline) } }
 
     @inline(never)
     func change(_ change: (inout SessionConfiguration) -> Void) {

@@ -240,17 +240,30 @@ package final class JobRunner: Sendable {
         // What cannot be read is not remembered: then somebody is asked.
         try? await terms.session.memory?.catchUp()
         let credentials = NamedCredentials(stores: stores, job: job, session: terms.session.engine)
-        let content = RequestContent(
+        var content = RequestContent(
             blobs: PatientBlobStore(blobs, stop: stop), catalog: catalog, upload: live.upload,
             contentType: terms.settings.upload.contentType)
+        content.spool = spool(of: job, by: terms, configuration, stop, until: deadline)
         decisions = JobDecisions(
             of: job, by: terms, asking: asker(of: job, by: terms, stop), credentials, content,
             mayBecomeDownload: mayBecomeDownload, resuming: resumed, beginning: begin)
         let parts = try await parts(
             of: job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
+        if content.spool != nil, let deadline { configuration.end(by: deadline) }
         return PreparedLoad(
             job: job, parts, decisions: decisions, by: terms, configuration.own, live: live, bandwidths: bandwidths,
             deadline: deadline, random: random)
+    }
+
+    @inline(never)
+    private func spool(
+        of job: ClaimedJob, by terms: JobTerms, _ configuration: AttemptConfiguration, _ stop: StopSwitch,
+        until deadline: Timestamp?
+    ) -> BodySpool? {
+        guard job.spec.request.body == .stream, let most = terms.settings.upload.spoolBytes else { return nil }
+        return BodySpool(
+            blobs: PatientBlobStore(blobs, stop: stop), catalog: catalog, tenant: job.tenant, maximumBytes: most,
+            patience: configuration.timeoutIntervalForRequest, deadline: deadline, stop: stop)
     }
 
     @inline(never)

@@ -10,6 +10,8 @@ struct RequestContent: Sendable {
     let upload: LiveUpload
     /// The content type of a body whose form has none of its own.
     var contentType: String?
+    /// Keeps the body that the client streams; nil for one that goes through.
+    var spool: BodySpool?
 
     /// The body of a job, and the content type to send when the client named none.
     struct Prepared {
@@ -32,6 +34,7 @@ struct RequestContent: Sendable {
 
     /// The same for the load that sends it.
     nonisolated(nonsending) func content(of body: JobBody, tenant: Tenant.ID) async throws(LoadError) -> Prepared {
+        if body == .stream, let spool { return try await spool.take(from: upload) }
         do throws(StoreError) { return try await prepare(body, of: tenant) } catch { throw LoadError(error) }
     }
 
