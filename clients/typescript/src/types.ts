@@ -324,6 +324,8 @@ export type QuestionState = "open" | "answered" | "closed";
 export interface Question {
   id: QuestionID;
   job: JobID;
+  /** The session of the job; left out where it names none. */
+  session?: SessionID;
   /** The attempt of the job. */
   attempt: number;
   sequence: EventSequence;
@@ -1190,8 +1192,9 @@ export interface LoadConfiguration {
     userInfo?: Record<string, string>;
   };
   /**
-   * The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails
-   * with `proxyForbidden` when the operator does not allow its proxy.
+   * The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). Without any of
+   * its members it is the operator's (`WORKER_PROXY`), if there is one; an empty list of `rules` goes without. A
+   * job fails with `proxyForbidden` when the operator does not allow its proxy.
    */
   proxy?: {
     /** How the proxy is spoken to, its host and its port; without user name and password. */
@@ -1289,7 +1292,7 @@ export interface LoadConfiguration {
   };
   /** What is accepted. */
   response?: {
-    /** A larger body fails the job. */
+    /** A larger body fails the job, and so does a file that becomes larger when it is decoded. */
     maximumBytes?: number;
     /** Formats of files that downloads decode, when the content has one of them. */
     decode?: Array<"gzip" | "macBinary" | "binHex">;
@@ -1361,6 +1364,12 @@ export interface LoadConfiguration {
      * `multipart` bodies.
      */
     contentType?: string;
+    /**
+     * Has a body that the client streams kept whole before it is sent, up to so many bytes, so that the client is
+     * asked for it once, however often the attempt has to send it; a larger one fails the job. The client has the
+     * time of `timeoutIntervalForRequest` for each part of it. Not in ephemeral sessions.
+     */
+    spoolBytes?: number;
   };
   /**
    * Answers written beforehand to the questions that a load comes to. The first rule for the kind whose conditions
@@ -1629,7 +1638,11 @@ export interface UniqueKey {
  * `Idempotency-Key` field) is sent again only when no byte of it had left.
  */
 export interface Retry {
-  /** The first one included; 1 for no retries. */
+  /**
+   * The first one included; 1 for no retries. In a background session, where this is not set, attempts that time
+   * out are followed by others for as long as the resource may take, each a hundredth of what is left of that time
+   * later, or more.
+   */
   maximumAttempts?: number;
   /**
    * How long to wait, in seconds: longer each time by `initial` and `factor`, or as `delays` or `expression` says,
@@ -1998,6 +2011,11 @@ export interface Progress {
   bytesSent: number;
   /** The length of the request body. */
   bytesExpectedToSend?: number;
+  /**
+   * How often the request body was begun to be sent in this attempt: a redirect, a challenge or a lost connection
+   * may have it sent again. Left out before its first byte.
+   */
+  sending?: number;
   /** Of the response body, or of the file; of the part that comes, where parts replace one another. */
   bytesReceived: number;
   /** The length of that body, file or part. */

@@ -309,6 +309,8 @@ class Question(Model):
 
     id: QuestionID
     job: JobID
+    session: SessionID | None = None
+    """The session of the job; left out where it names none."""
     attempt: int
     """The attempt of the job."""
     sequence: EventSequence
@@ -952,8 +954,9 @@ class LoadConfigurationCache(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadConfigurationProxy(Model):
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails with
-    `proxyForbidden` when the operator does not allow its proxy."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). Without any of
+    its members it is the operator's (`WORKER_PROXY`), if there is one; an empty list of `rules` goes without. A job
+    fails with `proxyForbidden` when the operator does not allow its proxy."""
 
     url: str | None = None
     """How the proxy is spoken to, its host and its port; without user name and password."""
@@ -1063,7 +1066,7 @@ class LoadConfigurationResponse(Model):
     """What is accepted."""
 
     maximum_bytes: int | None = None
-    """A larger body fails the job."""
+    """A larger body fails the job, and so does a file that becomes larger when it is decoded."""
     decode: list[Literal['gzip', 'macBinary', 'binHex']] | None = None
     """Formats of files that downloads decode, when the content has one of them."""
     become_download: LoadConfigurationResponseBecomeDownload | None = None
@@ -1114,6 +1117,10 @@ class LoadConfigurationUpload(Model):
     content_type: str | None = None
     """The type of a body whose request has no `Content-Type`, in place of the one that its form has; not of
     `multipart` bodies."""
+    spool_bytes: int | None = None
+    """Has a body that the client streams kept whole before it is sent, up to so many bytes, so that the client is
+    asked for it once, however often the attempt has to send it; a larger one fails the job. The client has the
+    time of `timeoutIntervalForRequest` for each part of it. Not in ephemeral sessions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1132,8 +1139,9 @@ class LoadConfiguration(Model):
     cache: LoadConfigurationCache | None = None
     """Which answers are stored, and which stored ones are used."""
     proxy: LoadConfigurationProxy | None = None
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails
-    with `proxyForbidden` when the operator does not allow its proxy."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). Without any of
+    its members it is the operator's (`WORKER_PROXY`), if there is one; an empty list of `rules` goes without. A
+    job fails with `proxyForbidden` when the operator does not allow its proxy."""
     tls: LoadConfigurationTls | None = None
     """Which versions of TLS are used."""
     timeouts: LoadConfigurationTimeouts | None = None
@@ -1421,7 +1429,9 @@ class Retry(Model):
     `Idempotency-Key` field) is sent again only when no byte of it had left."""
 
     maximum_attempts: int | None = None
-    """The first one included; 1 for no retries."""
+    """The first one included; 1 for no retries. In a background session, where this is not set, attempts that time
+    out are followed by others for as long as the resource may take, each a hundredth of what is left of that time
+    later, or more."""
     backoff: RetryBackoff | None = None
     """How long to wait, in seconds: longer each time by `initial` and `factor`, or as `delays` or `expression` says,
     of which only one can be there."""
@@ -1741,6 +1751,9 @@ class Progress(Model):
     """Of the request body, since it was last begun."""
     bytes_expected_to_send: int | None = None
     """The length of the request body."""
+    sending: int | None = None
+    """How often the request body was begun to be sent in this attempt: a redirect, a challenge or a lost connection
+    may have it sent again. Left out before its first byte."""
     bytes_received: int
     """Of the response body, or of the file; of the part that comes, where parts replace one another."""
     bytes_expected_to_receive: int | None = None
@@ -2908,6 +2921,7 @@ QuestionBy._members = (
 Question._members = (
     Member("id", "id", text, True),
     Member("job", "job", text, True),
+    Member("session", "session", text, False),
     Member("attempt", "attempt", integer, True),
     Member("sequence", "sequence", text, True),
     Member("kind", "kind", text, True),
@@ -3231,6 +3245,7 @@ LoadConfigurationRequest._members = (
 LoadConfigurationUpload._members = (
     Member("expectContinue", "expect_continue", text, False),
     Member("contentType", "content_type", text, False),
+    Member("spoolBytes", "spool_bytes", integer, False),
 )
 LoadConfiguration._members = (
     Member("redirects", "redirects", LoadConfigurationRedirects.from_json, False),
@@ -3508,6 +3523,7 @@ LoadError._members = (
 Progress._members = (
     Member("bytesSent", "bytes_sent", integer, True),
     Member("bytesExpectedToSend", "bytes_expected_to_send", integer, False),
+    Member("sending", "sending", integer, False),
     Member("bytesReceived", "bytes_received", integer, True),
     Member("bytesExpectedToReceive", "bytes_expected_to_receive", integer, False),
     Member("fraction", "fraction", number, False),

@@ -424,8 +424,9 @@ class LoadConfigurationCache(TypedDict, total=False):
 
 
 class LoadConfigurationProxy(TypedDict, total=False):
-    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). A job fails with
-    `proxyForbidden` when the operator does not allow its proxy."""
+    """The proxy that everything goes through (`url`), or those for some schemes and hosts (`rules`). Without any of
+    its members it is the operator's (`WORKER_PROXY`), if there is one; an empty list of `rules` goes without. A job
+    fails with `proxyForbidden` when the operator does not allow its proxy."""
 
     url: str
     credential: CredentialID | ProxyCredential
@@ -509,6 +510,7 @@ class LoadConfigurationUpload(TypedDict, total=False):
 
     expectContinue: Literal['automatic', 'always', 'never']
     contentType: str
+    spoolBytes: int
 
 
 class LoadConfiguration(TypedDict, total=False):
