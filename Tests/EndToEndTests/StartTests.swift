@@ -28,6 +28,7 @@ import Testing
             (["SERVER_MAXIMUM_CONNECTIONS": "999999999"], "SERVER_MAXIMUM_CONNECTIONS: 999999999 is more than"),
             (["WORKER_CONCURENCY": "5"], "WORKER_CONCURENCY: there is no such setting; is it WORKER_CONCURRENCY?"),
             (["S3_BUCKET": "b"], "S3_ENDPOINT: it needs S3_BUCKET"),
+            (["FETCHD_CRASH_AT": "nowhere"], "FETCHD_CRASH_AT: there is no such"),
             (["FETCHD_MASTER_KEYS": "1:c2hvcnQ="], "FETCHD_MASTER_KEYS"),
         ]
         try await ServiceProcess.Place.with(allowing: []) { place in

@@ -178,6 +178,9 @@ final class Transfer: Exchange, @unchecked Sendable {
         noteConnection()
         delimiter = BodyDelimiter(head, of: request.method)
         if head.httpVersion == "h2" { partition.noteMultiplexing(to: origin) }
+        #if DEBUG
+            CrashPoint.responseHead.pass()
+        #endif
         partition.noteChange(of: self)
     }
 
@@ -211,6 +214,9 @@ final class Transfer: Exchange, @unchecked Sendable {
             return Int(CURL_WRITEFUNC_PAUSE)
         }
         guard mayReceive(bytes.count) else { return Int(CURL_WRITEFUNC_PAUSE) }
+        #if DEBUG
+            CrashPoint.responseBody.pass()
+        #endif
         if decoder != nil {
             defer { partition.noteChange(of: self) }
             return receivedCoded(bytes) ? bytes.count : 0
@@ -300,6 +306,11 @@ final class Transfer: Exchange, @unchecked Sendable {
             guard admit(IPAddress(address), port: UInt16(truncatingIfNeeded: port)) else { return false }
         }
         if recordsFields { recordSentHead() }
+        #if DEBUG
+            CrashPoint.transferStarted.pass()
+            // libcurl sends the head before it returns.
+            partition.later { CrashPoint.requestSent.pass() }
+        #endif
         return true
     }
 

@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 import Glibc
 import NIOCore
@@ -111,11 +112,17 @@ package final class FileBlobStore: BlobStore {
 
     /// Gives a file that is synced its name, durably.
     fileprivate static func move(_ source: FilePath, to final: FilePath) async throws {
+        #if DEBUG
+            CrashPoint.blobSynced.pass()
+        #endif
         let directory = final.removingLastComponent()
         try await FilePlace.make(directory)
         try await FilePlace.sync(directory.removingLastComponent())
         try await FileSystem.shared.moveItem(at: source, to: final)
         try await FilePlace.sync(directory)
+        #if DEBUG
+            CrashPoint.blobNamed.pass()
+        #endif
     }
 
     /// Blobs are spread over 1024 directories by the last characters of their ids, which are random.
@@ -155,6 +162,9 @@ actor FileBlobWriter: BlobWriter {
     func write(_ bytes: [UInt8]) async throws(StoreError) {
         do {
             offset += try await file.write(contentsOf: bytes, toAbsoluteOffset: offset)
+            #if DEBUG
+                CrashPoint.blobWritten.pass()
+            #endif
         } catch {
             throw StoreError(writing: error, "A blob cannot be written.")
         }

@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 package import FetchRuntime
 import NIOCore
@@ -148,6 +149,9 @@ private actor FileUploadWriter: UploadWriter {
     func close() async throws(StoreError) {
         do {
             try await file.synchronize()
+            #if DEBUG
+                CrashPoint.uploadAppended.pass()
+            #endif
             try await file.close()
         } catch {
             throw StoreError(writing: error, "An upload cannot be made durable.")

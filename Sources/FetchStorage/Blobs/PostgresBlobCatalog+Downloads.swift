@@ -15,6 +15,9 @@ extension PostgresBlobCatalog {
                 guard replacing else { return (try await addNumberedFile(blob, of: job, named: name), nil) }
                 return (name, try await replaceFile(blob, of: job, named: name))
             }
+            #if DEBUG
+                CrashPoint.blobListed.pass()
+            #endif
             return (added, true)
         }
     }

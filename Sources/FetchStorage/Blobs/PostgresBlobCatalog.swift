@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 package import Postgres
 
@@ -42,6 +43,9 @@ package final class PostgresBlobCatalog: BlobCatalog {
         do throws(StoreError) {
             return try await withRoom(for: blob) { () throws(StoreError) in
                 let creation = try await store(blob, idempotency)
+                #if DEBUG
+                    CrashPoint.blobListed.pass()
+                #endif
                 if case .created = creation { return (creation, true) }
                 return (creation, false)
             }

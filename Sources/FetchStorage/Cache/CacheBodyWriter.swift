@@ -72,6 +72,9 @@ final class CacheBodyWriter: CacheWriter {
     /// Nothing is stored when that fails; the load goes on.
     private nonisolated(nonsending) func write(_ bytes: [UInt8]) async -> Bool {
         let isWritten: Void? = await evictor.reaching { try await self.blob().write(bytes) }
+        #if DEBUG
+            if isWritten != nil { CrashPoint.cacheWritten.pass() }
+        #endif
         if isWritten == nil { abandon() }
         return isWritten != nil
     }

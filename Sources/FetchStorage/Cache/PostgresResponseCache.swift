@@ -72,10 +72,16 @@ final class PostgresResponseCache: SharedResponseCache {
         case (.allowedInMemoryOnly, .bytes(let bytes)): tier.withLock { $0.keep(entry, bytes) }
         case (.notAllowed, .blob(let id)), (.allowedInMemoryOnly, .blob(let id)): evictor.send(.delete([id]))
         case (.allowed, _):
+            #if DEBUG
+                CrashPoint.cacheWhole.pass()
+            #endif
             let change = await evictor.reaching { [table, session] in
                 try await table.storing.submit([CacheTable.Storing(entry, body, in: session)]).first
             }
             guard case .some(.some(let change)) = change else { return }
+            #if DEBUG
+                CrashPoint.cacheCommitted.pass()
+            #endif
             committed(change) { tier in
                 if case .bytes(let bytes) = body, !change.isRefused { tier.keep(entry, bytes) }
             }

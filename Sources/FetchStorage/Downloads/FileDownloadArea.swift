@@ -90,9 +90,15 @@ package final class FileDownloadArea: DownloadArea {
             try await FileSystem.shared.withFileHandle(
                 forWritingAt: FilePath(data.path), options: .modifyFile(createIfNecessary: false)
             ) { try await $0.synchronize() }
+            #if DEBUG
+                CrashPoint.checkpointSynced.pass()
+            #endif
             let new = place.appending("\(Self.checkpointName).new")
             try await FilePlace.write(Array(boot.utf8) + [0] + data.bytes, to: new)
             try FilePlace.rename(new, to: place.appending(Self.checkpointName))
+            #if DEBUG
+                CrashPoint.checkpointStored.pass()
+            #endif
         }
     }
 

@@ -24,6 +24,9 @@ extension Enqueuing.Statements {
             intake?.giveUp(reserved)
             throw error
         }
+        #if DEBUG
+            if !stored.isEmpty { CrashPoint.jobStored.pass() }
+        #endif
         start(stored, of: submissions, reserved: reserved)
         let accepted = Set(stored.map(\.id))
         let known = try await answers(

@@ -222,6 +222,9 @@ struct Enqueuing: Sendable {
                 intake?.giveUp(claimed)
                 throw error
             }
+            #if DEBUG
+                CrashPoint.jobStored.pass()
+            #endif
             start(try Self.claimed(claimed, tenants))
             if claimed.count < jobs.count {
                 let waiting = zip(submissions, isClaimed).filter { !$1 }.map(\.0)

@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 package import FetchRuntime
 package import Postgres
@@ -91,6 +92,9 @@ package final class PostgresWorkQueue: WorkQueue {
         self.waiters = waiters
         settling = Batcher(maximumItems: 500, interval: .milliseconds(10), many: 8) { settlements in
             let settled = try await Self.settle(settlements, client: genericPlan, node: node)
+            #if DEBUG
+                CrashPoint.settleCommitted.pass()
+            #endif
             waiters.finish(settled.keys.map(\.id)) { id in
                 let last = settlements.first { $0.job.id == id && settled[$0.job.key] == false }
                 return last.flatMap { Job($0.job, ending: $0.outcome) }

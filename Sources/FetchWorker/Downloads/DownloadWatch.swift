@@ -84,6 +84,9 @@ final class DownloadWatch: DownloadDelegate {
         totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64?
     ) async {
+        #if DEBUG
+            CrashPoint.bytesWritten.pass()
+        #endif
         if live.body == nil { begin(task) }
         live.grow(to: totalBytesWritten)
         let isDue = next.withLock { next in
@@ -91,6 +94,9 @@ final class DownloadWatch: DownloadDelegate {
             next = totalBytesWritten + Self.bytesBetween
             return true
         }
+        #if DEBUG
+            CrashPoint.bytesCounted.pass()
+        #endif
         if isDue { checkpoints.signal() }
     }
 

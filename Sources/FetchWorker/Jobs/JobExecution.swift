@@ -28,6 +28,9 @@ struct JobExecution {
         // too.
         let leavesEarly = dispatcher.hasRoomToSettle
         if leavesEarly { dispatcher.leave(stop) }
+        #if DEBUG
+            if outcome != nil { CrashPoint.settleBefore.pass() }
+        #endif
         if let outcome { await store(outcome.value) }
         if !leavesEarly { dispatcher.leave(stop) }
     }
@@ -88,7 +91,11 @@ struct JobExecution {
     private nonisolated(nonsending) func begin() async throws(StoreError) -> Bool {
         guard stop.begin() else { return false }
         do throws(StoreError) {
-            return try await queue.begin(job)
+            let isOurs = try await queue.begin(job)
+            #if DEBUG
+                CrashPoint.beginCommitted.pass()
+            #endif
+            return isOurs
         } catch {
             dispatcher.unsent.withLock { $0.append(job) }
             throw error
@@ -181,6 +188,9 @@ struct JobExecution {
     ) async throws(StoreError) -> Bool {
         let outcome = report.map { outcome.telling($0.callbacks([.attempt], isEnd: false)) } ?? outcome
         guard try await queue.retry(job, outcome, after: wait) else { return false }
+        #if DEBUG
+            CrashPoint.retryCommitted.pass()
+        #endif
         dispatcher.intake.wake(after: wait)
         noteRetry(outcome, after: wait)
         return true

@@ -207,6 +207,9 @@ package final class Dispatcher: Service {
     private func claim(_ offer: Slots.Offer) async {
         do throws(StoreError) {
             let claim = try await queue.claim(upTo: offer.count, room: offer.room)
+            #if DEBUG
+                if !claim.jobs.isEmpty { CrashPoint.claimCommitted.pass() }
+            #endif
             slots.assign(claim.jobs, of: offer.count)
             if claim.isLast { slots.noteEmpty(since: offer.backlog, full: claim.full) }
             metrics.count(claim)

@@ -139,6 +139,9 @@ package final class WebhookCourier: Service, Notifiable {
         guard let room = slots.withLock({ $0.room(clock.now) }) else { return [] }
         do throws(StoreError) {
             let due = try await queue.claimDeliveries(room)
+            #if DEBUG
+                if !due.isEmpty { CrashPoint.webhookClaimed.pass() }
+            #endif
             slots.withLock { $0.take(due, clock.now) }
             return due
         } catch {
@@ -252,6 +255,9 @@ package final class WebhookCourier: Service, Notifiable {
         let message = WebhookMessage(delivery, data: data)
         let trace = DeliveryTrace(of: delivery, tracer)
         let attempt = await send(message, to: endpoint, at: url, as: delivery.attempts + 1, in: trace?.context)
+        #if DEBUG
+            if attempt.answer != nil { CrashPoint.webhookSent.pass() }
+        #endif
         // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried again.
         if Task.isCancelled { return }
         if let tracer, let trace { tracer.record(trace.span(of: attempt, to: endpoint, delivery)) }
@@ -269,6 +275,9 @@ package final class WebhookCourier: Service, Notifiable {
         _ trace: DeliveryTrace?
     ) async throws(StoreError) {
         let endpointIsDisabled = try await queue.settle(delivery, verdict, attempt)
+        #if DEBUG
+            CrashPoint.webhookSettled.pass()
+        #endif
         count(attempt, verdict)
         var metadata: Logger.Metadata = [
             "delivery.id": "\(delivery.id)", "endpoint.id": "\(endpoint.id)", "tenant.id": "\(delivery.tenant)",

@@ -4,6 +4,7 @@ import FetchEngine
 import FetchJobs
 import FetchRuntime
 import FetchStorage
+import FoundationEssentials
 import Glibc
 import Logging
 import ServiceLifecycle
@@ -34,6 +35,9 @@ struct ServeCommand: AsyncParsableCommand {
             Crash.leavesNothing()
             DescriptorLimits.raise()
             var settings = try options.settings()
+            #if DEBUG
+                try Crash.followEnvironment(ProcessInfo.processInfo.environment)
+            #endif
             settings.server.settings = settings.shown(try options.sources())
             settings.server.version = Fetchd.version
             settings.server.schemaVersion = Schema.version

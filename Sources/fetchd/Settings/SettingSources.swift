@@ -1,4 +1,5 @@
 import Configuration
+import FetchEngine
 
 /// Where values come from: flags, then the environment, which may name the files of secrets.
 struct SettingSources: Sendable {
@@ -56,7 +57,13 @@ struct SettingSources: Sendable {
 /// The name of an environment variable: of a setting, of another program, or a misspelt one.
 struct VariableName {
     /// The variables that commands read and that are no settings.
-    private static let others = RemoteOptions.variables.union([WebhooksCommand.Verify.variable])
+    private static let others: Set<String> = {
+        var others = RemoteOptions.variables.union([WebhooksCommand.Verify.variable])
+        #if DEBUG
+            others.insert(CrashPoint.variable)
+        #endif
+        return others
+    }()
     /// With the files of all, so that one that is named for what is no secret is refused by that rule.
     private static let settings = Set(Settings.table.flatMap { [$0.variable, $0.fileVariable] })
     /// In order, by their first words: nothing else is compared with the many variables of other programs.
