@@ -216,6 +216,16 @@ final class ServiceProcess: Sendable {
         try await onThread { [process] in process.waitForEnd() }
     }
 
+    /// Waits for an end that nobody asks for from outside; one that does not come is made.
+    func waitForOwnEnd() async throws -> Int32 {
+        do { try await until { process.hasEnded } } catch {
+            send(SIGKILL)
+            _ = try await waitForEnd()
+            throw error
+        }
+        return try await waitForEnd()
+    }
+
     // MARK: Requests
 
     struct Answer {
