@@ -1,6 +1,8 @@
 import FetchJobs
 import Foundation
+import Glibc
 import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 
@@ -378,6 +380,95 @@ import Testing
             #expect(slow.origin.received(on: 1).contains("Range: bytes=\(held)-\r\nIf-Range: \"v1\"\r\n"))
             #expect(member(job, "file", "filename") == "f.bin")
             #expect(!FileManager.default.fileExists(atPath: "\(place.directory)/downloads/\(id)"))
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    /// Stands between a program and the disk, and tells of each file that a loss of power leaves with how many bytes.
+    private final class SyncLog {
+        private let directory: TemporaryDirectory
+
+        private static let source = """
+            #define _GNU_SOURCE
+            #include <fcntl.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <sys/stat.h>
+            #include <sys/syscall.h>
+            #include <unistd.h>
+
+            int fsync(int file) {
+                struct stat status;
+                char link[64], path[4096], line[4200];
+                int isKnown = fstat(file, &status) == 0;
+                int result = (int)syscall(SYS_fsync, file);
+                snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+                ssize_t length = readlink(link, path, sizeof path);
+                if (result != 0 || !isKnown || length < 0) return result;
+                int log = open(getenv("TEST_SYNC_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+                int count = snprintf(line, sizeof line, "%ld %.*s\\n", (long)status.st_size, (int)length, path);
+                if (write(log, line, count) != count) abort();
+                close(log);
+                return result;
+            }
+            """
+
+        init() async throws {
+            directory = try TemporaryDirectory()
+            try directory.write(Self.source, to: "sync.c")
+            try await Program.run([
+                "/usr/bin/env", "clang", "-shared", "-fPIC", "-o", directory.file("sync.so"), directory.file("sync.c"),
+            ])
+        }
+
+        /// The place with this log.
+        func applied(to place: ServiceProcess.Place) -> ServiceProcess.Place {
+            let settings = ["LD_PRELOAD": directory.file("sync.so"), "TEST_SYNC_LOG": directory.file("log")]
+            return ServiceProcess.Place(
+                database: place.database, directory: place.directory,
+                environment: place.environment.merging(settings) { $1 })
+        }
+
+        /// The files that were synced, in their order, with the bytes that they had.
+        var files: [(path: String, bytes: Int)] {
+            get throws {
+                try String(contentsOfFile: directory.file("log"), encoding: .utf8).split(separator: "\n").map { line in
+                    let parts = line.split(separator: " ", maxSplits: 1)
+                    return (String(parts[1]), try #require(Int(parts[0])))
+                }
+            }
+        }
+    }
+
+    // What was synced before the checkpoint is all that is left of the file, and enough.
+    // Proves: REL-7.
+    @Test func `a checkpoint counts no byte that a loss of power takes`() async throws {
+        let gate = Gate()
+        let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate)
+        let log = try await SyncLog()
+        try await ServiceProcess.Place.with(allowing: [slow.rule]) { place in
+            let key = try await place.key()
+            let first = try await ServiceProcess.start(log.applied(to: place), key: key)
+            let id = try await submit(slow.origin.url("/f.bin"), first)
+            try await waitForBytes(100_000, of: id, in: place)
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            let files = try log.files
+            let end = try #require(files.firstIndex { $0.path.hasSuffix("/\(id)/checkpoint.new") })
+            let synced = try #require(files[..<end].last { $0.path.contains("/\(id)/") && $0.path.hasSuffix(".part") })
+            #expect(truncate(synced.path, synced.bytes) == 0)
+            // The checkpoint of another boot: its own count is what counts.
+            let path = "\(place.directory)/downloads/\(id)/checkpoint"
+            let checkpoint = try Data(contentsOf: URL(filePath: path))
+            try (Data("another".utf8) + checkpoint.drop { $0 != 0 }).write(to: URL(filePath: path))
+            try await place.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
+            gate.open()
+            let second = try await ServiceProcess.start(place, key: key)
+            let job = try await second.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "body", "digest") == SHA256Digest(of: slow.content).field)
+            let range = slow.origin.received(on: 1).firstMatch(of: /Range: bytes=(\d+)-\r\nIf-Range: "v1"/)
+            let counted = try #require(range.flatMap { Int($0.output.1) })
+            #expect(counted > 0 && counted <= synced.bytes)
             #expect(try await second.stop() == 0)
         }
     }
