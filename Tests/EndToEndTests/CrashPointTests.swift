@@ -75,21 +75,26 @@ import Testing
             .jobStored, .claimCommitted, .transferStarted, .requestSent, .responseHead, .responseBody, .settleBefore,
             .settleCommitted,
         ]
-        static let jobs: [Trial] =
-            ([.data, .upload, .post, .webhook] as [Kind]).flatMap { kind in common.map { Trial($0, kind) } }
-            + [.blobWritten, .blobSynced, .blobNamed, .retryCommitted].map { Trial($0, .data) }
-            + [.blobWritten, .blobSynced, .blobNamed, .blobListed, .retryCommitted].map { Trial($0, .upload) }
+        private static func trials(_ kind: Kind, _ points: [CrashPoint]) -> [Trial] { points.map { Trial($0, kind) } }
+
+        static let jobs: [Trial] = [
+            trials(.data, common + [.blobWritten, .blobSynced, .blobNamed, .retryCommitted]),
+            trials(.upload, common + [.blobWritten, .blobSynced, .blobNamed, .blobListed, .retryCommitted]),
+            trials(.post, common + [.beginCommitted]),
             // The second blob is the body of the answer.
-            + [Trial(.beginCommitted, .post), Trial(.blobSynced, .post, count: 2), Trial(.blobNamed, .post, count: 2)]
-            + [.requestSent, .responseBody, .settleBefore].map { Trial($0, .allowedPost) }
-            + [.webhookClaimed, .webhookSent, .webhookSettled].map { Trial($0, .webhook) }
-        static let downloads: [Trial] =
-            (common
-            + [.bytesWritten, .bytesCounted, .checkpointSynced, .checkpointStored]
-            + [.blobSynced, .blobNamed, .blobListed, .retryCommitted]).map { Trial($0, .download) }
+            [Trial(.blobSynced, .post, count: 2), Trial(.blobNamed, .post, count: 2)],
+            trials(.allowedPost, [.requestSent, .responseBody, .settleBefore]),
+            trials(.webhook, common + [.webhookClaimed, .webhookSent, .webhookSettled]),
+        ].flatMap(\.self)
+        static let downloads = trials(
+            .download,
+            common + [
+                .bytesWritten, .bytesCounted, .checkpointSynced, .checkpointStored,
+                .blobSynced, .blobNamed, .blobListed, .retryCommitted,
+            ])
         static let answers: [Trial] =
-            [.responseBody, .cacheWritten, .blobNamed, .cacheWhole, .cacheCommitted].map { Trial($0, .cached) }
-            + [.responseBody, .cacheWhole, .cacheCommitted].map { Trial($0, .shortCached) }
+            trials(.cached, [.responseBody, .cacheWritten, .blobNamed, .cacheWhole, .cacheCommitted])
+            + trials(.shortCached, [.responseBody, .cacheWhole, .cacheCommitted])
 
         // Proves: REL-17.
         @Test func `every point is tried`() {
