@@ -3,7 +3,7 @@
 /// Loads and tasks are many, and most have neither a position to go on at nor a file to resume.
 @propertyWrapper
 package struct Indirect<Value> {
-    private indirect enum Block { case value(Value) }
+    fileprivate indirect enum Block { case value(Value) }
 
     private var block: Block?
 
