@@ -72,12 +72,15 @@ static inline int cgssapi_is_configured_by(const char *path) {
 }
 
 /// Takes one step of a SPNEGO conversation that proves both sides, and is bound to a channel; no bytes for none.
+///
+/// With `delegates` the service is handed tickets that were forwarded to it.
 static inline OM_uint32 cgssapi_step(
-    OM_uint32 *minor, gss_cred_id_t credential, gss_ctx_id_t *context, gss_name_t target, gss_buffer_t channel,
-    gss_buffer_t input, gss_buffer_t output
+    OM_uint32 *minor, gss_cred_id_t credential, gss_ctx_id_t *context, gss_name_t target, int delegates,
+    gss_buffer_t channel, gss_buffer_t input, gss_buffer_t output
 ) {
     struct gss_channel_bindings_struct bindings = {.application_data = *channel};
+    OM_uint32 flags = GSS_C_MUTUAL_FLAG | GSS_C_REPLAY_FLAG | (delegates ? GSS_C_DELEG_FLAG : 0);
     return gss_init_sec_context(
-        minor, credential, context, target, cgssapi_spnego(), GSS_C_MUTUAL_FLAG | GSS_C_REPLAY_FLAG, 0,
+        minor, credential, context, target, cgssapi_spnego(), flags, 0,
         channel->length ? &bindings : GSS_C_NO_CHANNEL_BINDINGS, input, NULL, output, NULL, NULL);
 }

@@ -9,6 +9,12 @@ public struct AuthenticationConfiguration: Sendable, Hashable {
     /// The service that Kerberos tickets are asked for; `HTTP` by default.
     public var kerberosService = "HTTP"
 
+    /// Whether a server that Negotiate convinces gets tickets with which it acts for the user elsewhere; false by default.
+    ///
+    /// They are as good as the user's own (RFC 4121 §4.1.1). A server that the realm does not trust with them gets them
+    /// nevertheless, and a proxy never does. Where tickets cannot be forwarded, authentication goes on without.
+    public var delegatesKerberosTickets = false
+
     /// The realms whose principals may be used; nil for all that the process's `krb5.conf` and DNS lead to.
     ///
     /// Where the target policy restricts loads, nil means no realm, because the policy does not apply to the connections

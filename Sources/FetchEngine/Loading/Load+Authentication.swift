@@ -152,7 +152,8 @@ extension Load {
         let negotiation = Negotiation(
             with: attempt.credential, host: host, service: settings.authentication.kerberosService,
             among: settings.authentication.kerberosRealms,
-            endPoint: attempt.space.isProxy ? nil : (exchange as? Transfer)?.endPoint)
+            endPoint: attempt.space.isProxy ? nil : (exchange as? Transfer)?.endPoint,
+            delegatingTickets: settings.authentication.delegatesKerberosTickets && !attempt.space.isProxy)
         guard let negotiation, let token = try? await negotiation.step(nil) else { return nil }
         if !attempt.space.isProxy { self.negotiation = negotiation }
         return .field(Array("Negotiate ".utf8) + Base64.encode(token))

@@ -13,7 +13,7 @@ extension Configuration {
             case cancelAuthenticationChallenge
         }
 
-        // These members take effect where a job runs: no setting of the engine stands for them.
+        // But for those of Kerberos these take effect where a job runs: no setting of the engine stands for them.
 
         /// A credential of the job's own, in place of the session's stored one for the server.
         package var credential: JobCredential?
@@ -24,6 +24,10 @@ extension Configuration {
         /// How often authentication may fail before ``onFailure`` applies.
         package var maximumFailures: Int?
         package var onFailure: OnFailure?
+        /// The service that Kerberos tickets are asked for.
+        package var kerberosService: String?
+        /// Whether servers get Kerberos tickets with which they act for the user.
+        package var delegatesKerberosTickets: Bool?
 
         package init() {}
 
@@ -38,6 +42,11 @@ extension Configuration {
                 "maximumFailures", \.maximumFailures, .integer(1...10), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "onFailure", \.onFailure, .anyCase, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "kerberosService", \.kerberosService, .kerberosService, \.authentication.kerberosService),
+            ConfigurationMember(
+                "delegatesKerberosTickets", \.delegatesKerberosTickets, .bool,
+                \.authentication.delegatesKerberosTickets),
         ]
 
         private static let persistence = ConfigurationRule<Credential.Persistence>(
@@ -54,5 +63,18 @@ extension ConfigurationRule where Value == JobCredential {
     /// The id of a stored credential, or a credential, which is not written back.
     static var credential: Self {
         Self(read: { JobCredential(reader: $0) }, write: { value, writer in writer.value(value.text) })
+    }
+}
+
+extension ConfigurationRule where Value == String {
+    /// The first component of a service's principal; the host is that of the server.
+    fileprivate static var kerberosService: Self {
+        .text(
+            upTo: 64, "must be the name of a service, such as HTTP: letters, digits and . _ - $ +",
+            parse: { text in
+                let principal = KerberosPrincipal(text)
+                return principal?.name == text && !text.contains("/") ? text : nil
+            },
+            text: { $0 })
     }
 }

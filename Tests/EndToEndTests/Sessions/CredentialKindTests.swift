@@ -25,11 +25,54 @@ import Testing
             #expect(member(job, "response", "status") == 200, "\(job)")
             let href = try #require(member(job, "body", "href", as: String.self))
             #expect(try await service.request(.get, href).text == Cave.treasure)
-            let basic = try await service.fetch(url, more: authentication(credential, more: #", "methods": ["basic"]"#))
-            #expect(member(basic, "response", "status") == 401)
+            for (method, code) in [("basic", 401), ("negotiate", 200)] {
+                let methods = authentication(credential, more: #", "methods": ["\#(method)"]"#)
+                #expect(member(try await service.fetch(url, more: methods), "response", "status") == code)
+            }
             #expect(!"\(job)\(service.logged)".contains(Cave.password))
         }
         #expect(try await server.accessLog(3).contains("GET /kerberos/page 200 aladdin@CAVE.TEST"))
+    }
+
+    // The centre writes down which tickets it gives, and the server keeps those that it was handed.
+    // Proves: AUT-25.
+    @Test(.enabled(if: KerberosRealm.isInstalled && LoopbackServer.hasApache(modules: "auth_gssapi")))
+    func `the service of the tickets is the job's to choose, and whether the server acts for the user`() async throws {
+        let realm = try await KerberosRealm()
+        let handed = try TemporaryDirectory()
+        let caches = try handed.makeDirectory("caches", mode: 0o777)
+        let server = try await LoopbackServer.apache(
+            realm: realm, kerberosDirectives: ["GssapiDelegCcacheDir \(caches)"])
+        let rules = ["localhost", "127.0.0.1:\(server.port)", realm.address]
+        let settings = ["KERBEROS_REALMS": realm.setting]
+        let keytab = try Data(contentsOf: URL(filePath: realm.keytabOfJafar)).base64EncodedString()
+        let aladdin = #"{"user": "aladdin@CAVE.TEST", "password": "\#(Cave.password)"}"#
+        let jafar = #"{"user": "jafar@CAVE.TEST", "keytab": "\#(keytab)"}"#
+        func cached() throws -> [String] { try handed.names("caches") }
+        try await ServiceProcess.with(allowing: rules, settings: settings) { service in
+            func status(_ credential: String, _ more: String) async throws -> Int? {
+                let job = try await service.fetch(
+                    server.url("/kerberos/page", host: "localhost"), more: authentication(credential, more: more))
+                return member(job, "response", "status")
+            }
+            #expect(try await status(aladdin, "") == 200)
+            #expect(realm.tickets(for: "for web/localhost").isEmpty)
+            #expect(try await status(aladdin, #", "kerberosService": "web""#) == 200)
+            #expect(realm.tickets(for: "aladdin@CAVE.TEST for web/localhost").count == 1)
+            #expect(try await status(aladdin, #", "kerberosService": "nfs""#) == 401)
+            #expect(try cached().isEmpty)
+            for (credential, user) in [(aladdin, "aladdin@CAVE.TEST"), (jafar, "jafar@CAVE.TEST")] {
+                #expect(try await status(credential, #", "delegatesKerberosTickets": true"#) == 200)
+                #expect(try cached().contains(user))
+            }
+            for name in ["HTTP/a", "HTTP@b", "", "a b"] {
+                let refused = try await service.request(
+                    .post, "/v1/jobs",
+                    body: #"{"request": {"url": "http://a.example/"}"#
+                        + authentication(aladdin, more: #", "kerberosService": "\#(name)""#) + "}")
+                #expect(refused.status == 422, "\(name): \(refused.text)")
+            }
+        }
     }
 
     // Nobody is asked, each job has tickets of its own, and the keys are neither shown nor on a disk.

@@ -10,6 +10,7 @@ import Testing
             "policy": "return", "maximum": 3, "allowHTTPSToHTTP": true, "preserveMethod": true,
             "allowedHosts": ["a.example", "[::1]"], "forwardCredentialsToHosts": ["b.example"]
           },
+          "authentication": {"kerberosService": "web", "delegatesKerberosTickets": true},
           "serverTrust": {
             "policy": "pinned",
             "pins": [{"host": "*.a.example", "sha256": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}]
@@ -74,6 +75,7 @@ import Testing
         #expect(engine.recordsHeaderFields)
         #expect(engine.redirects.allowedHosts == ["a.example", "[::1]"])
         #expect(engine.redirects.forwardCredentialsToHosts == ["b.example"])
+        #expect(engine.authentication.kerberosService == "web" && engine.authentication.delegatesKerberosTickets)
         #expect(engine.tls.pins.count == 1)
         #expect(engine.httpCookieAcceptPolicy == .never)
         #expect(engine.httpShouldSetCookies == false)

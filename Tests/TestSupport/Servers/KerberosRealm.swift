@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
 
-/// A Kerberos realm on loopback: MIT's key distribution centre with two users and the service `HTTP/localhost`.
+/// A Kerberos realm on loopback: MIT's key distribution centre with two users and the services `HTTP/localhost` and
+/// `web/localhost`.
 package final class KerberosRealm: Sendable {
     package static let name = "CAVE.TEST"
-    /// The keys of the service.
+    /// The keys of the services.
     package let serviceKeys: [UInt8]
     private let directory: TemporaryDirectory
     private let centre: LoopbackServer
@@ -24,6 +25,7 @@ package final class KerberosRealm: Sendable {
         for command in [
             "addprinc -pw \"\(Cave.password)\" \(Cave.user)", "addprinc -pw \"sim sala bim\" jafar",
             "addprinc -randkey HTTP/localhost", "ktadd -k \(directory.file("http.keytab")) HTTP/localhost",
+            "addprinc -randkey web/localhost", "ktadd -k \(directory.file("http.keytab")) web/localhost",
             "ktadd -k \(directory.file("jafar.keytab")) -norandkey jafar",
         ] {
             try await Self.run("kadmin.local", ["-r", Self.name, "-q", command], environment)
@@ -43,6 +45,11 @@ package final class KerberosRealm: Sendable {
 
     /// The setting by which a service knows the realm.
     package var setting: String { "\(Self.name)=\(address)" }
+
+    /// The lines of its log about tickets for a service, such as `web/localhost`.
+    package func tickets(for service: String) -> [Substring] {
+        directory.text(of: "kdc.log").split(separator: "\n").filter { $0.contains("ISSUE") && $0.contains(service) }
+    }
 
     /// The keys of jafar.
     package var keytabOfJafar: String { directory.file("jafar.keytab") }

@@ -62,6 +62,8 @@ package final class TemporaryDirectory: Sendable {
     /// The text of a file; empty when it is not there.
     package func text(of name: String) -> String { String(decoding: contents(of: name), as: UTF8.self) }
 
-    /// The names of its files, in order.
-    package func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    /// The names of its files, or of those of a directory in it, in order.
+    package func names(_ directory: String = ".") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: file(directory)).sorted()
+    }
 }

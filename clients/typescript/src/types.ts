@@ -1160,6 +1160,16 @@ export interface LoadConfiguration {
      */
     onFailure?: "performDefaultHandling" | "rejectProtectionSpace" | "cancelAuthenticationChallenge";
   };
+    /**
+     * The service that Kerberos tickets are asked for where a server offers Negotiate: the first component of its
+     * principal, of which the host is the second.
+     */
+    kerberosService?: string;
+    /**
+     * Whether a server that Negotiate convinces gets tickets with which it acts for the user elsewhere. They are
+     * as good as the user's own. A proxy gets none.
+     */
+    delegatesKerberosTickets?: boolean;
   serverTrust?: ServerTrust;
   /** Which cookies are taken and sent. */
   cookies?: {

@@ -82,6 +82,8 @@ package struct KerberosRealms: Sendable, Hashable {
     }
 
     /// A `krb5.conf` with which the library looks up nothing and loads nothing.
+    ///
+    /// Tickets can be forwarded, and are where ``AuthenticationConfiguration/delegatesKerberosTickets`` says so.
     private var text: String {
         let realms = centres.sorted { $0.key < $1.key }.map { realm, centres in
             "    \(realm) = {\n" + centres.map { "        kdc = \($0)\n" }.joined() + "    }\n"
@@ -96,6 +98,7 @@ package struct KerberosRealms: Sendable, Hashable {
                 qualify_shortname = ""
                 plugin_base_dir = /dev/null
                 default_ccache_name = MEMORY:
+                forwardable = true
                 udp_preference_limit = 1
                 request_timeout = 10s
             [realms]

@@ -34,6 +34,7 @@ final class Negotiation: Sendable {
     private let realm: String
     private let target: String
     private let channel: [UInt8]
+    private let delegates: Bool
     private let state = Mutex(State())
     private let completed = Atomic(false)
 
@@ -43,9 +44,10 @@ final class Negotiation: Sendable {
     ///   - service: The name of the service at the host, `HTTP` but for odd servers.
     ///   - realms: The realms that may be asked; nil for all that the library knows of.
     ///   - endPoint: The digest of the server's certificate, to which the proof is bound (RFC 5929 §4); nil without TLS.
+    ///   - delegates: Whether the service gets tickets with which it acts for the user.
     init?(
         with credential: Credential, host: String, service: String, among realms: KerberosRealms?,
-        endPoint: [UInt8]? = nil
+        endPoint: [UInt8]? = nil, delegatingTickets delegates: Bool = false
     ) {
         let principal = KerberosPrincipal(credential.user)
         guard principal != nil || credential.user.isEmpty && realms == nil else { return nil }
@@ -56,6 +58,7 @@ final class Negotiation: Sendable {
         realm = principal?.realm ?? ""
         target = service + "@" + host
         channel = endPoint.map { Array("tls-server-end-point:".utf8) + $0 } ?? []
+        self.delegates = delegates
     }
 
     deinit {
@@ -92,7 +95,9 @@ final class Negotiation: Sendable {
             var (minor, output) = (OM_uint32(0), gss_buffer_desc())
             let major = Self.withBuffer(token ?? []) { input in
                 Self.withBuffer(channel) { channel in
-                    cgssapi_step(&minor, state.credential, &state.context, state.target, channel, input, &output)
+                    cgssapi_step(
+                        &minor, state.credential, &state.context, state.target, delegates ? 1 : 0, channel, input,
+                        &output)
                 }
             }
             defer {

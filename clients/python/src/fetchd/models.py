@@ -919,6 +919,12 @@ class LoadConfigurationAuthentication(Model):
     """`performDefaultHandling`: the refusal is the job's response; `rejectProtectionSpace`: the next method that the
     server offers is tried; `cancelAuthenticationChallenge`: the job fails."""
 
+    kerberos_service: str | None = None
+    """The service that Kerberos tickets are asked for where a server offers Negotiate: the first component of its
+    principal, of which the host is the second."""
+    delegates_kerberos_tickets: bool | None = None
+    """Whether a server that Negotiate convinces gets tickets with which it acts for the user elsewhere. They are as
+    good as the user's own. A proxy gets none."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadConfigurationCookies(Model):
@@ -3181,6 +3187,8 @@ LoadConfigurationCookies._members = (
     Member("acceptPolicy", "accept_policy", text, False),
     Member("send", "send", boolean, False),
     Member("jar", "jar", text, False),
+    Member("kerberosService", "kerberos_service", text, False),
+    Member("delegatesKerberosTickets", "delegates_kerberos_tickets", boolean, False),
 )
 LoadConfigurationCache._members = (
     Member("requestCachePolicy", "request_cache_policy", text, False),

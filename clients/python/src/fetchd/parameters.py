@@ -403,6 +403,8 @@ class LoadConfigurationAuthentication(TypedDict, total=False):
     methods: Sequence[Literal['basic', 'digest', 'bearer', 'ntlm', 'negotiate', 'clientCertificate', 'awsSigV4']]
     maximumFailures: int
     onFailure: Literal['performDefaultHandling', 'rejectProtectionSpace', 'cancelAuthenticationChallenge']
+    kerberosService: str
+    delegatesKerberosTickets: bool
 
 
 class LoadConfigurationCookies(TypedDict, total=False):
