@@ -30,6 +30,7 @@ extension Configuration {
     package struct Cache: ConfigurationGroup {
         package var requestCachePolicy: CachePolicy?
         package var storagePolicy: CachedResponse.StoragePolicy?
+        package var audience: CachingConfiguration.Audience?
         package var cacheableStatuses: CachingConfiguration.CacheableStatuses?
         package var maximumEntryBytes: Int64?
         package var userInfo: [String: String]?
@@ -39,6 +40,7 @@ extension Configuration {
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember("requestCachePolicy", \.requestCachePolicy, .anyCase, \.requestCachePolicy),
             ConfigurationMember("storagePolicy", \.storagePolicy, .anyCase, \.caching.storagePolicy),
+            ConfigurationMember("audience", \.audience, .anyCase, \.caching.audience),
             ConfigurationMember("cacheableStatuses", \.cacheableStatuses, .anyCase, \.caching.cacheableStatuses),
             ConfigurationMember(
                 "maximumEntryBytes", \.maximumEntryBytes, .integer(0...(1 << 40)),

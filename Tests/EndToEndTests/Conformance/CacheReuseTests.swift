@@ -89,6 +89,115 @@ import Testing
         #expect(member(list, "data", as: [Any].self)?.count == 1)
     }
 
+    // RFC 5861 §4: not where the origin forbids it.
+    // Proves: CCH-8.
+    @Test(arguments: [
+        ("", "stale-if-error=600", true), ("", "must-revalidate, stale-if-error=600", false), ("", "", false),
+        ("stale-if-error=600", "", true),
+    ])
+    func `what is stale is served in place of a failure, where origin or job say so`(
+        _ asked: String, _ told: String, _ isServed: Bool
+    ) async throws {
+        let rig = try SharedService.current
+        let directives = ["max-age=0", told].filter { !$0.isEmpty }.joined(separator: ", ")
+        let play = rig.stage.play(
+            answer("200 OK", "Cache-Control: \(directives)", "ETag: \"a\"", body: "old"),
+            answer("503 Busy", body: "busy"))
+        let session = try await rig.makeSession()
+        let request = asked.isEmpty ? "" : #""headers": {"Cache-Control": "\#(asked)"}"#
+        _ = try await rig.fetch(play.url(), session: session)
+        let job = try await rig.fetch(play.url(), request, session: session)
+        #expect(EndToEndTests.status(of: job) == (isServed ? 200 : 503), "\(job)")
+        #expect(try await rig.text(of: job) == (isServed ? "old" : "busy"))
+        #expect(status(of: job)?.contains("stale-if-error") == isServed, "\(job)")
+        #expect(play.requests.count == 2)
+    }
+
+    // RFC 5861 §3: the next one has what came meanwhile.
+    // Proves: CCH-8.
+    @Test func `what is stale is served while it is confirmed, where the origin says so`() async throws {
+        let rig = try SharedService.current
+        let fields = ["Cache-Control: max-age=0, stale-while-revalidate=600", "Cache-Control: max-age=600"]
+        let play = rig.stage.play(
+            answer("200 OK", fields[0], "ETag: \"a\"", body: "old"), answer("200 OK", fields[1], body: "new"))
+        let session = try await rig.makeSession()
+        _ = try await rig.fetch(play.url(), session: session)
+        let stale = try await rig.fetch(play.url(), session: session)
+        #expect(isHit(stale) == true)
+        #expect(try await rig.text(of: stale) == "old")
+        try await until { play.requests.count == 2 }
+        var text = ""
+        try await until {
+            text = try await rig.text(of: try await rig.fetch(play.url(), session: session))
+            return text == "new"
+        }
+        let fresh = try await rig.fetch(play.url(), session: session)
+        #expect(isHit(fresh) == true)
+        #expect(try await rig.text(of: fresh) == "new")
+    }
+
+    // RFC 8246 §2: a reload asks for nothing that cannot have changed.
+    // Proves: CCH-8.
+    @Test func `what is immutable is not confirmed while it is fresh`() async throws {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(
+            try await authority.issue("server"),
+            directives: ["max-age=600", "max-age=600, immutable", "max-age=0, immutable"].enumerated().map {
+                "location = /\($0) { add_header Cache-Control \"\($1)\"; return 200 \"x\"; }"
+            })
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(server.port)"]) { service in
+            let anchors = String(decoding: authority.certificate, as: UTF8.self).replacing("\n", with: "\\n")
+            let more = #", "configuration": {"serverTrust": {"policy": "custom", "anchors": "\#(anchors)"}}"#
+            let reload = ", " + policy("reloadRevalidatingCacheData")
+            for (number, isHit) in [false, true, false].enumerated() {
+                let url = "https://127.0.0.1:\(server.port)/\(number)"
+                _ = try await service.fetch(url, more: more)
+                let job = try await service.fetch(url, request: reload, more: more)
+                #expect(self.isHit(job) == isHit, "\(job)")
+                let requests = try await server.requestsByTLS().filter { $0.contains(" GET /\(number) ") }
+                #expect(requests.count == (isHit ? 1 : 2))
+            }
+        }
+    }
+
+    // RFC 9111 §3 and §3.5: what a session keeps for one user, and what for many.
+    // Proves: CCH-8.
+    @Test(arguments: [
+        ("max-age=600", "", true, true), ("private, max-age=600", "", true, false),
+        ("max-age=0, s-maxage=600", "", false, true), ("max-age=600, s-maxage=0", "", true, false),
+        ("max-age=600", "Bearer t", true, false), ("public, max-age=600", "Bearer t", true, true),
+        ("max-age=600, must-revalidate", "Bearer t", true, true), ("s-maxage=600", "Bearer t", false, true),
+    ])
+    func `a session's cache is private, or shared where its tenant wants it`(
+        _ control: String, _ authorization: String, _ isReusedInPrivate: Bool, _ isReusedWhenShared: Bool
+    ) async throws {
+        let rig = try SharedService.current
+        let request = authorization.isEmpty ? "" : #""headers": {"Authorization": "\#(authorization)"}"#
+        for (configuration, isReused) in [
+            ("{}", isReusedInPrivate),
+            (#"{"configuration": {"cache": {"audience": "private"}}}"#, isReusedInPrivate),
+            (#"{"configuration": {"cache": {"audience": "shared"}}}"#, isReusedWhenShared),
+        ] {
+            let play = rig.stage.play(answer("200 OK", "Cache-Control: \(control)", body: "x"))
+            let session = try await rig.makeSession(configuration)
+            for hit in [false, isReused] {
+                let job = try await rig.fetch(play.url(), request, session: session)
+                #expect(isHit(job) == hit, "\(configuration): \(job)")
+            }
+        }
+    }
+
+    // Proves: CCH-8.
+    @Test func `an answer to one who is known is given to nobody else`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", "Cache-Control: max-age=600", body: "x"))
+        let session = try await rig.makeSession()
+        for (user, hit) in [("a", false), ("a", true), ("b", false), ("a", true), ("", false)] {
+            let request = user.isEmpty ? "" : #""headers": {"Authorization": "Bearer \#(user)"}"#
+            #expect(isHit(try await rig.fetch(play.url(), request, session: session)) == hit, "\(user)")
+        }
+    }
+
     // One server that speaks TLS on every connection but its first, and one at another port.
     // Proves: CCH-9.
     @Test func `scheme and port tell answers apart`() async throws {

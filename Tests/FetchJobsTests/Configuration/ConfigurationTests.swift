@@ -17,7 +17,7 @@ import Testing
           },
           "cookies": {"acceptPolicy": "never", "send": false, "jar": "none"},
           "cache": {"requestCachePolicy": "returnCacheDataElseLoad", "storagePolicy": "allowedInMemoryOnly",
-            "cacheableStatuses": "success",
+            "audience": "shared", "cacheableStatuses": "success",
             "maximumEntryBytes": 5, "userInfo": {"a": "b"}},
           "proxy": {"url": "socks5h://proxy.example:1080", "noProxy": ["b.example", "10.0.0.0/8"]},
           "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3", "alpn": ["http/1.1"],
@@ -86,7 +86,7 @@ import Testing
         #expect(engine.proxies.rules.count == 1)
         #expect(engine.proxies.exclusions.count == 2)
         #expect(engine.tls.maximumVersion == .tls13 && engine.tls.applicationProtocols == [.http1])
-        #expect(engine.caching.cacheableStatuses == .success)
+        #expect(engine.caching.cacheableStatuses == .success && engine.caching.audience == .shared)
         #expect(engine.timeoutIntervalForRequest == .milliseconds(1500))
         #expect(engine.connectTimeout == .milliseconds(250))
         #expect(engine.httpMaximumConnectionsPerHost == 2)

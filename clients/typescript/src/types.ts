@@ -1195,6 +1195,12 @@ export interface LoadConfiguration {
      */
     storagePolicy?: StoragePolicy;
     /** Answers with which status may be stored: those of RFC 9111 (404 and 301 for example too), or 200 to 299. */
+    /**
+     * For whom answers are stored (RFC 9111 §1.2.1). `private`: for one user. `shared`: for many, as by a cache of
+     * all who use the session: answers marked `private` are not stored, nor those to a request with
+     * `Authorization` unless they say that they may be, and `s-maxage` and `proxy-revalidate` count.
+     */
+    audience?: "private" | "shared";
     cacheableStatuses?: "rfc9111" | "success";
     /** Answers with longer bodies are not stored; a twentieth of the tenant's room at most. */
     maximumEntryBytes?: number;

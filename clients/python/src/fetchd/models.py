@@ -951,6 +951,10 @@ class LoadConfigurationCache(Model):
     """Where answers are stored that may be stored. It does not matter for the use of stored answers, which the
     policy of the request decides."""
     cacheable_statuses: Literal['rfc9111', 'success'] | None = None
+    audience: Literal['private', 'shared'] | None = None
+    """For whom answers are stored (RFC 9111 §1.2.1). `private`: for one user. `shared`: for many, as by a cache of
+    all who use the session: answers marked `private` are not stored, nor those to a request with `Authorization`
+    unless they say that they may be, and `s-maxage` and `proxy-revalidate` count."""
     """Answers with which status may be stored: those of RFC 9111 (404 and 301 for example too), or 200 to 299."""
     maximum_entry_bytes: int | None = None
     """Answers with longer bodies are not stored; a twentieth of the tenant's room at most."""
@@ -3194,6 +3198,7 @@ LoadConfigurationCache._members = (
     Member("requestCachePolicy", "request_cache_policy", text, False),
     Member("storagePolicy", "storage_policy", text, False),
     Member("cacheableStatuses", "cacheable_statuses", text, False),
+    Member("audience", "audience", text, False),
     Member("maximumEntryBytes", "maximum_entry_bytes", integer, False),
     Member("userInfo", "user_info", mapped(text), False),
 )

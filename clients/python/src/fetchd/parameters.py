@@ -420,6 +420,7 @@ class LoadConfigurationCache(TypedDict, total=False):
 
     requestCachePolicy: CachePolicy
     storagePolicy: StoragePolicy
+    audience: Literal['private', 'shared']
     cacheableStatuses: Literal['rfc9111', 'success']
     maximumEntryBytes: int
     userInfo: dict[str, str]
