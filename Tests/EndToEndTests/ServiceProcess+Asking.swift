@@ -8,13 +8,15 @@ extension ServiceProcess {
     /// - Parameters:
     ///   - more: Further members of the delegate.
     ///   - request: Further members of the request.
-    ///   - spec: Further members of the configuration and the job, which end the former.
+    ///   - spec: Further members of the job.
+    ///   - configuration: Further members of the configuration.
     func submit(
         _ url: String, asking kinds: String, _ more: String = "", via: String = #""via": "api""#, timeout: Int = 60,
-        request: String = "", spec: String = ""
+        request: String = "", spec: String = "", configuration: String = ""
     ) async throws -> String {
         let delegate = #""delegate": {\#(via), "questions": \#(kinds), "timeout": \#(timeout)\#(more)}"#
-        let body = #"{"request": {"url": "\#(url)"\#(request)}, "configuration": {\#(delegate)}\#(spec)}"#
+        let body =
+            #"{"request": {"url": "\#(url)"\#(request)}, "configuration": {\#(delegate)\#(configuration)}\#(spec)}"#
         let answer = try await self.request(.post, "/v1/jobs", body: body)
         try #require(answer.status == 202, "\(answer.text)")
         return try #require(member(answer.json, "id"))

@@ -31,6 +31,10 @@ package final class MemorySessionResources: SessionResources {
 
     package nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool { false }
 
+    package nonisolated(nonsending) func id(
+        of credential: Credential, for space: ProtectionSpace, in session: SessionAddress
+    ) async -> StoredCredential.ID? { nil }
+
     package func openCredential(
         _ id: StoredCredential.ID, of tenant: Tenant.ID, for job: Job.ID?
     ) async throws(StoreError) -> (credential: Credential, space: ProtectionSpace)? { nil }

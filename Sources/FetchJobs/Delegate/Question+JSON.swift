@@ -59,7 +59,12 @@ extension Question {
             writer.member("level", isSessionLevel ? "session" : "job")
             writer.member("previousFailureCount", challenge.previousFailureCount)
             if let user = challenge.proposedUser {
-                writer.member("proposedCredential", object: { $0.member("user", user) })
+                writer.member(
+                    "proposedCredential",
+                    object: { writer in
+                        writer.member("id", challenge.proposedID?.description)
+                        writer.member("user", user.isEmpty ? nil : user)
+                    })
             }
             if let response = challenge.failureResponse {
                 writer.member("failureResponse", object: { response.writeWithoutSecrets(&$0, urls) })

@@ -149,14 +149,18 @@ extension Question {
         package let previousFailureCount: Int
         /// The user of the credential that failed last here; nil when none was tried.
         package let proposedUser: String?
+        /// The id of that credential; nil unless it is a stored one.
+        package let proposedID: StoredCredential.ID?
         package let failureResponse: Response?
         /// The other methods that the server offers, strongest first.
         package let offered: [ProtectionSpace.Method]
 
-        package init(_ challenge: Challenge) {
+        /// - Parameter id: That of the proposed credential, if it is stored.
+        package init(_ challenge: Challenge, proposing id: StoredCredential.ID? = nil) {
             space = challenge.protectionSpace
             previousFailureCount = challenge.previousFailureCount
             proposedUser = challenge.proposedCredential?.user
+            proposedID = id
             failureResponse = challenge.failureResponse
             offered = challenge.offeredSpaces.map(\.method)
         }

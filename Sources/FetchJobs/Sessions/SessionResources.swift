@@ -11,6 +11,12 @@ package protocol SessionResources: Sendable {
     /// Whether a server may get a certificate that it asks jobs of the session for.
     nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool
 
+    /// The id of the stored credential that jobs of the session were given for a protection space; nil when it is none
+    /// of those.
+    nonisolated(nonsending) func id(
+        of credential: Credential, for space: ProtectionSpace, in session: SessionAddress
+    ) async -> StoredCredential.ID?
+
     /// A stored credential with its secret and its protection space, or nil when the tenant has no such credential.
     ///
     /// - Parameter job: The job that gets it, which is noted; nil for a job of which nothing is stored.

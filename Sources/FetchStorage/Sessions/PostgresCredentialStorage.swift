@@ -91,6 +91,17 @@ final class PostgresCredentialStorage: CredentialStorage {
         return state.withLock { $0.hasIdentities }
     }
 
+    /// The id of a credential that may be sent in a space; nil when it is none of these.
+    nonisolated(nonsending) func id(of credential: Credential, for space: ProtectionSpace) async -> StoredCredential.ID?
+    {
+        await catchUp()
+        return state.withLock { state in
+            // One that a job names may be stored for another method of the server.
+            let others = state.spaces.filter { $0.key.covers(space) }.values.joined()
+            return ((state.spaces[space] ?? []) + others).first { $0.credential == credential }?.stored.id
+        }
+    }
+
     // MARK: CredentialStorage
 
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {

@@ -66,6 +66,12 @@ package final class PostgresSessionResources: SessionResources {
         await sharedCredentials(of: session).holdsIdentities()
     }
 
+    package nonisolated(nonsending) func id(
+        of credential: Credential, for space: ProtectionSpace, in session: SessionAddress
+    ) async -> StoredCredential.ID? {
+        await sharedCredentials(of: session).id(of: credential, for: space)
+    }
+
     package func openCredential(
         _ id: StoredCredential.ID,
         of tenant: Tenant.ID,

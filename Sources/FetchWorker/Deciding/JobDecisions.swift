@@ -138,7 +138,7 @@ final class JobDecisions: LoadAdviser {
     }
 
     func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer {
-        let asked = self.question(question, in: context)
+        let asked = self.question(question, in: context, proposing: await idOfProposed(question))
         let decided = await decided(asked) { await context.position(at: question) }
         guard case .useCredential(let named) = decided.answer else {
             let (content, refusal) = await content(of: decided.answer)
@@ -262,7 +262,18 @@ final class JobDecisions: LoadAdviser {
 
     // MARK: From the engine's words to the rules'
 
-    private func question(_ question: LoadQuestion, in context: LoadContext) -> Question {
+    /// The id of the credential that was refused before a challenge, where that is a stored one.
+    private func idOfProposed(_ question: LoadQuestion) async -> StoredCredential.ID? {
+        guard case .challenge(let challenge) = question, let credential = challenge.proposedCredential else {
+            return nil
+        }
+        return await credentials.id(of: credential, for: challenge.protectionSpace)
+    }
+
+    /// - Parameter id: That of the credential that a challenge proposes, if it is stored.
+    private func question(
+        _ question: LoadQuestion, in context: LoadContext, proposing id: StoredCredential.ID? = nil
+    ) -> Question {
         switch question {
         case .redirection(let response, let request, let proposed, let hop):
             let redirection = Question.Redirection(
@@ -275,7 +286,7 @@ final class JobDecisions: LoadAdviser {
             return Question(.canonicalization(change), about: request, of: job)
         case .challenge(let challenge):
             let subject: Question.Subject =
-                challenge.serverTrust.map { .serverTrust($0) } ?? .challenge(.init(challenge))
+                challenge.serverTrust.map { .serverTrust($0) } ?? .challenge(.init(challenge, proposing: id))
             return Question(subject, about: context.currentRequest, of: job)
         case .response(let response):
             return Question(.response(response, part: nil), about: context.currentRequest, of: job)

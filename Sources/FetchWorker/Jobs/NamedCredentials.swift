@@ -51,6 +51,12 @@ struct NamedCredentials: Sendable {
         return result
     }
 
+    /// The id of a credential that the job was given; nil when it is no stored one.
+    nonisolated(nonsending) func id(of credential: Credential, for space: ProtectionSpace) async -> StoredCredential.ID?
+    {
+        await stores.id(of: credential, for: space, in: job.session)
+    }
+
     private func check(_ space: ProtectionSpace, for party: ProtectionSpace.Party) throws(LoadError) {
         guard ProtectionSpace.Party(space) != party else { return }
         throw LoadError(

@@ -115,6 +115,124 @@ struct AuthenticationTests {
         #expect(try await tried(next).prefix(2) == ["", "Digest"])
     }
 
+    // By the rule of the job: the same password twice, and each time in the words of another scheme.
+    // Proves: AUT-4, AUT-16.
+    @Test func `a rejected space leads to the next one, and the failures of both schemes are counted together`()
+        async throws
+    {
+        let rig = try SharedService.current
+        let play = rig.stage.serve { _, connection in
+            try connection.send(
+                answer(
+                    "401 No", "WWW-Authenticate: Basic realm=\"b\"",
+                    "WWW-Authenticate: Digest realm=\"d\", nonce=\"n\", algorithm=MD5"))
+        }
+        let reject = #", "onFailure": "rejectProtectionSpace", "maximumFailures": 5"#
+        let job = try await rig.fetch(play.url(), configuration: own("wrong", reject))
+        #expect(status(of: job) == 401)
+        #expect(schemes(play) == ["", "Digest", "Basic"])
+        let challenges = member(job, "challenges", as: [[String: Any]].self) ?? []
+        #expect(challenges.compactMap { member($0, "previousFailureCount", as: Int.self) } == [0, 1, 2], "\(job)")
+        #expect(
+            challenges.prefix(2).compactMap {
+                member($0, "protectionSpace", "authenticationMethod", as: String.self)
+            } == ["httpDigest", "httpBasic"])
+        #expect(
+            challenges.compactMap { member($0, "answer", as: String.self) } == [
+                "useCredential", "useCredential", "performDefaultHandling",
+            ])
+    }
+
+    /// The schemes of the credentials that the requests of a play had; empty for none.
+    private func schemes(_ play: Stage.Play) -> [String] {
+        play.requests.map { String($0.values("authorization").first?.prefix { $0 != " " } ?? "") }
+    }
+
+    // By a delegate, who is told all that was offered: in two fields, with commas in quotes and a scheme that is unknown.
+    // Proves: AUT-16, AUT-26.
+    @Test func `a delegate is told what is offered, the strongest first, and may reject down to Basic`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.serve { number, connection in
+            try connection.send(
+                number == 0
+                    ? answer(
+                        "401 No", "WWW-Authenticate: Basic realm=\"b\", Odd a=\"x, Digest realm=y\", c=d",
+                        "WWW-Authenticate: Digest realm=\"d, e\", nonce=\"n\", algorithm=MD5, Negotiate") : answer())
+        }
+        let id = try await rig.service.submit(play.url(), asking: #"["didReceiveChallenge"]"#)
+        let realms: [String?] = [nil, "d, e", "b"]
+        let methods = ["negotiate", "httpDigest", "httpBasic"]
+        for (index, method) in methods.enumerated() {
+            let question = try await rig.service.question(of: id)
+            #expect(member(question, "facts", "protectionSpace", "authenticationMethod") == method, "\(question)")
+            #expect(member(question, "facts", "protectionSpace", "realm") == realms[index])
+            #expect(member(question, "facts", "offered") == Array(methods[index...]), "\(question)")
+            #expect(member(question, "facts", "previousFailureCount") == 0)
+            #expect(play.requests.count == 1)
+            let word =
+                method == "httpBasic"
+                ? #"{"answer": "useCredential", "credential": {"user": "u", "password": "p"}}"#
+                : #""rejectProtectionSpace""#
+            #expect(try await rig.service.answer(question, word).status == 200)
+        }
+        #expect(status(of: try await rig.service.end(of: id)) == 200)
+        #expect(play.requests.map { $0.values("authorization") } == [[], ["Basic dTpw"]])
+    }
+
+    // A stored credential that the job finds, one that it names, and one that it brings, which has no id.
+    // Proves: AUT-3, AUT-5.
+    @Test(arguments: ["found", "named", "brought"])
+    func `a question tells whose credential was refused, and never the password`(_ way: String) async throws {
+        let rig = try SharedService.current
+        let (server, session) = (try rig.server("nginx"), try await rig.makeSession())
+        let (user, password) = ("sindbad", "unsaid-\(way)")
+        let stored = try await rig.service.request(
+            .post, "/v1/credentials",
+            body: #"{"session": "\#(session)", "persistence": "forSession", "isDefault": \#(way == "found"), "#
+                + #""protectionSpace": {"host": "127.0.0.1", "port": \#(server.port), "protocol": "http", "#
+                + #""realm": "\#(Cave.realm)", "authenticationMethod": "httpBasic"}, "#
+                + #""user": "\#(user)", "password": "\#(password)"}"#)
+        let credential = try #require(member(stored.json, "id", as: String.self), "\(stored.text)")
+        let own =
+            switch way {
+            case "found": ""
+            case "named": #", "authentication": {"credential": "\#(credential)"}"#
+            default: ", " + self.own("\(password)", user: user)
+            }
+        let id = try await rig.service.submit(
+            server.url("/basic/page"),
+            asking: #"[{"on": "didReceiveChallenge", "when": {"previousFailureCount": {"min": 1}}}]"#,
+            spec: #", "session": "\#(session)""#, configuration: own)
+        let question = try await rig.service.question(of: id)
+        #expect(member(question, "facts", "proposedCredential", "user") == user, "\(question)")
+        #expect(
+            member(question, "facts", "proposedCredential", "id", as: String.self)
+                == (way == "brought" ? nil : credential), "\(question)")
+        #expect(member(question, "facts", "previousFailureCount") == 1)
+        #expect(member(question, "facts", "level") == "job")
+        #expect(member(question, "facts", "protectionSpace", "realm") == Cave.realm)
+        #expect(member(question, "facts", "failureResponse", "status") == 401)
+        let login = #"{"user": "\#(Cave.user)", "password": "\#(Cave.password)"}"#
+        let answered = try await rig.service.answer(question, #"{"answer": "useCredential", "credential": \#(login)}"#)
+        #expect(status(of: try await rig.service.end(of: id)) == 200)
+        let list = try await rig.service.request(.get, "/v1/jobs/\(id)/questions")
+        for text in ["\(question)", answered.text, list.text] {
+            #expect(!text.contains(password) && !text.contains(Cave.password), "\(text)")
+        }
+    }
+
+    // Proves: AUT-8.
+    @Test(arguments: [(["ntlm"], 200), (["basic", "negotiate"], 401), ([String](), 401)])
+    func `NTLM is answered where the methods of the job have it`(_ methods: [String], _ code: Int) async throws {
+        let rig = try SharedService.current
+        let names = methods.map { "\"\($0)\"" }.joined(separator: ", ")
+        let job = try await rig.fetch(
+            try rig.server("ntlm").url("/"),
+            configuration: own(Cave.password, user: #"CAVE\\\#(Cave.user)"#, #", "methods": [\#(names)]"#))
+        #expect(status(of: job) == code, "\(job)")
+        if code == 401 { #expect(transfers(job) == 1) }
+    }
+
     // As every IIS offers them, while no KDC is known.
     @Test(arguments: [("NTLM", "NTLM"), ("Basic realm=\"b\"", "Basic"), ("NTLM, Basic realm=\"b\"", "NTLM")])
     func `a user and password go to the next scheme where no ticket can be had`(

@@ -346,7 +346,8 @@ export interface Question {
   /**
    * By kind. `willPerformHTTPRedirection`: `response`, `proposed` (the request that would follow), `hop` of
    * `maximumHops`. `didCanonicalize`: `original`, `canonical`, `reason`. `didReceiveChallenge`: `protectionSpace`,
-   * `level`, `previousFailureCount`, `proposedCredential`, `failureResponse`, `offered`. `didReceiveServerTrust`:
+   * `level`, `previousFailureCount`, `proposedCredential` (the `user` of what was refused last, and its `id` where
+   * it is a stored one), `failureResponse`, `offered` (the methods, strongest first). `didReceiveServerTrust`:
    * `host`, `port`, `verdict`, `error`, `reason`, `spki`, `chainSHA256`, `chain`. `didReceiveResponse`:
    * `response`, `part`. `shouldDecodeSourceData`: `mimeType`. `decideDestination`: `suggestedFilename`,
    * `expectedContentLength`. `needNewBodyStream`: `reason`, `offset`. `willCacheResponse`: `response`,
@@ -1159,7 +1160,6 @@ export interface LoadConfiguration {
      * the server offers is tried; `cancelAuthenticationChallenge`: the job fails.
      */
     onFailure?: "performDefaultHandling" | "rejectProtectionSpace" | "cancelAuthenticationChallenge";
-  };
     /**
      * The service that Kerberos tickets are asked for where a server offers Negotiate: the first component of its
      * principal, of which the host is the second.
@@ -1170,6 +1170,7 @@ export interface LoadConfiguration {
      * as good as the user's own. A proxy gets none.
      */
     delegatesKerberosTickets?: boolean;
+  };
   serverTrust?: ServerTrust;
   /** Which cookies are taken and sent. */
   cookies?: {
@@ -1194,13 +1195,13 @@ export interface LoadConfiguration {
      * policy of the request decides.
      */
     storagePolicy?: StoragePolicy;
-    /** Answers with which status may be stored: those of RFC 9111 (404 and 301 for example too), or 200 to 299. */
     /**
      * For whom answers are stored (RFC 9111 §1.2.1). `private`: for one user. `shared`: for many, as by a cache of
      * all who use the session: answers marked `private` are not stored, nor those to a request with
      * `Authorization` unless they say that they may be, and `s-maxage` and `proxy-revalidate` count.
      */
     audience?: "private" | "shared";
+    /** Answers with which status may be stored: those of RFC 9111 (404 and 301 for example too), or 200 to 299. */
     cacheableStatuses?: "rfc9111" | "success";
     /** Answers with longer bodies are not stored; a twentieth of the tenant's room at most. */
     maximumEntryBytes?: number;

@@ -329,7 +329,8 @@ class Question(Model):
     facts: dict[str, Any]
     """By kind. `willPerformHTTPRedirection`: `response`, `proposed` (the request that would follow), `hop` of
     `maximumHops`. `didCanonicalize`: `original`, `canonical`, `reason`. `didReceiveChallenge`: `protectionSpace`,
-    `level`, `previousFailureCount`, `proposedCredential`, `failureResponse`, `offered`. `didReceiveServerTrust`:
+    `level`, `previousFailureCount`, `proposedCredential` (the `user` of what was refused last, and its `id` where
+    it is a stored one), `failureResponse`, `offered` (the methods, strongest first). `didReceiveServerTrust`:
     `host`, `port`, `verdict`, `error`, `reason`, `spki`, `chainSHA256`, `chain`. `didReceiveResponse`:
     `response`, `part`. `shouldDecodeSourceData`: `mimeType`. `decideDestination`: `suggestedFilename`,
     `expectedContentLength`. `needNewBodyStream`: `reason`, `offset`. `willCacheResponse`: `response`,
@@ -918,13 +919,13 @@ class LoadConfigurationAuthentication(Model):
     on_failure: Literal['performDefaultHandling', 'rejectProtectionSpace', 'cancelAuthenticationChallenge'] | None = None
     """`performDefaultHandling`: the refusal is the job's response; `rejectProtectionSpace`: the next method that the
     server offers is tried; `cancelAuthenticationChallenge`: the job fails."""
-
     kerberos_service: str | None = None
     """The service that Kerberos tickets are asked for where a server offers Negotiate: the first component of its
     principal, of which the host is the second."""
     delegates_kerberos_tickets: bool | None = None
     """Whether a server that Negotiate convinces gets tickets with which it acts for the user elsewhere. They are as
     good as the user's own. A proxy gets none."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadConfigurationCookies(Model):
@@ -950,11 +951,11 @@ class LoadConfigurationCache(Model):
     storage_policy: StoragePolicy | None = None
     """Where answers are stored that may be stored. It does not matter for the use of stored answers, which the
     policy of the request decides."""
-    cacheable_statuses: Literal['rfc9111', 'success'] | None = None
     audience: Literal['private', 'shared'] | None = None
     """For whom answers are stored (RFC 9111 §1.2.1). `private`: for one user. `shared`: for many, as by a cache of
     all who use the session: answers marked `private` are not stored, nor those to a request with `Authorization`
     unless they say that they may be, and `s-maxage` and `proxy-revalidate` count."""
+    cacheable_statuses: Literal['rfc9111', 'success'] | None = None
     """Answers with which status may be stored: those of RFC 9111 (404 and 301 for example too), or 200 to 299."""
     maximum_entry_bytes: int | None = None
     """Answers with longer bodies are not stored; a twentieth of the tenant's room at most."""
@@ -3186,19 +3187,19 @@ LoadConfigurationAuthentication._members = (
     Member("methods", "methods", listed(text), False),
     Member("maximumFailures", "maximum_failures", integer, False),
     Member("onFailure", "on_failure", text, False),
+    Member("kerberosService", "kerberos_service", text, False),
+    Member("delegatesKerberosTickets", "delegates_kerberos_tickets", boolean, False),
 )
 LoadConfigurationCookies._members = (
     Member("acceptPolicy", "accept_policy", text, False),
     Member("send", "send", boolean, False),
     Member("jar", "jar", text, False),
-    Member("kerberosService", "kerberos_service", text, False),
-    Member("delegatesKerberosTickets", "delegates_kerberos_tickets", boolean, False),
 )
 LoadConfigurationCache._members = (
     Member("requestCachePolicy", "request_cache_policy", text, False),
     Member("storagePolicy", "storage_policy", text, False),
-    Member("cacheableStatuses", "cacheable_statuses", text, False),
     Member("audience", "audience", text, False),
+    Member("cacheableStatuses", "cacheable_statuses", text, False),
     Member("maximumEntryBytes", "maximum_entry_bytes", integer, False),
     Member("userInfo", "user_info", mapped(text), False),
 )
