@@ -230,6 +230,42 @@ struct ProxyRuleTests {
         #expect(!origin.received().contains("roxy-") && origin.received().components(separatedBy: "GET ").count == 2)
     }
 
+    // The tickets are for the proxy, and the origin sees nothing of them.
+    // Proves: AUT-30.
+    @Test(.enabled(if: KerberosRealm.isInstalled))
+    func `a proxy that wants Negotiate is given tickets, before a tunnel too`() async throws {
+        let realm = try await KerberosRealm()
+        let squid = try await LoopbackServer.squid(realm: realm)
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(try await authority.issue("server"))
+        let origin = try WireOrigin(playing: answer("200 OK", body: "plain"))
+        let anchors = String(decoding: authority.certificate, as: UTF8.self).replacing("\n", with: "\\n")
+        let rules = [squid.port, server.port, origin.port].map { "127.0.0.1:\($0)" } + ["localhost", realm.address]
+        let settings = ["KERBEROS_REALMS": realm.setting]
+        try await ServiceProcess.with(allowing: rules, settings: settings) { service in
+            func fetch(_ url: String, _ password: String) async throws -> [String: Any] {
+                try await service.fetch(
+                    url,
+                    more: #", "configuration": {"serverTrust": {"policy": "custom", "anchors": "\#(anchors)"}, "#
+                        + #""retry": {"maximumAttempts": 1}, "proxy": {"url": "http://localhost:\#(squid.port)", "#
+                        + #""credential": {"user": "aladdin@CAVE.TEST", "password": "\#(password)"}}}"#)
+            }
+            for url in [origin.url("/a"), "https://127.0.0.1:\(server.port)/"] {
+                let refused = try await fetch(url, "wrong")
+                #expect(
+                    status(of: refused) == 407 || errorName(of: refused) == "proxyAuthenticationRequired",
+                    "\(refused)")
+                #expect(status(of: try await fetch(url, Cave.password)) == 200)
+            }
+            try await until {
+                let log = squid.directory.text(of: "access.log")
+                return log.contains("GET \(origin.url("/a")) aladdin@CAVE.TEST")
+                    && log.contains(" CONNECT 127.0.0.1:\(server.port) aladdin@CAVE.TEST")
+            }
+        }
+        #expect(!origin.received().contains("roxy-") && origin.received().components(separatedBy: "GET ").count == 2)
+    }
+
     // A proxy's challenge is answered with its own credential, or it is the response.
     // Proves: AUT-30.
     @Test func `a proxy's question is not the origin's`() async throws {
