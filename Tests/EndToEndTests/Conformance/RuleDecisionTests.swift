@@ -5,7 +5,7 @@ import Testing
 
 extension Rig {
     /// The decisions of a job's last attempt.
-    fileprivate func decisions(of job: [String: Any]) async throws -> [[String: Any]] {
+    func decisions(of job: [String: Any]) async throws -> [[String: Any]] {
         let id = try #require(member(job, "id", as: String.self))
         let answer = try await service.request(.get, "/v1/jobs/\(id)/explain")
         try #require(answer.status == 200, "\(answer.text)")
