@@ -441,8 +441,10 @@ final class WebhookReceiver: Sendable {
     func next() async throws -> Message { try #require(await messages.first { _ in true }) }
 
     /// Registers it.
-    func endpoint(of service: ServiceProcess) async throws -> (id: String, secret: WebhookSecret) {
-        let body = #"{"url": "\#(origin.url("/hook"))"}"#
+    ///
+    /// - Parameter more: Further members of the endpoint.
+    func endpoint(of service: ServiceProcess, _ more: String = "") async throws -> (id: String, secret: WebhookSecret) {
+        let body = #"{"url": "\#(origin.url("/hook"))"\#(more)}"#
         let answer = try await service.request(.post, "/v1/webhooks/endpoints", body: body)
         #expect(answer.status == 201, "\(answer.text)")
         let id = try #require(member(answer.json, "id", as: String.self))

@@ -1,3 +1,4 @@
+import FetchStorage
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -128,6 +129,77 @@ import Testing
             #expect(try await nodes[0].request(.delete, "/v1/credentials/\(id)").status == 204)
             #expect(status(of: try await nodes[1].fetch(url)) == 401)
             for node in nodes { #expect(try await node.stop() == 0) }
+        }
+    }
+
+    // It names none, and no more than one waits to be sent.
+    // Proves: CRD-8.
+    @Test func `an endpoint is told when credentials are stored and when they are removed`() async throws {
+        let receiver = try WebhookReceiver()
+        let origin = try await LoopbackServer.httpbin()
+        try await ServiceProcess.with(allowing: [receiver.rule]) { service async throws in
+            let (_, secret) = try await receiver.endpoint(of: service, #", "events": ["credentials.changed"]"#)
+            func isTold() async throws {
+                let message = try await receiver.next()
+                #expect(try message.isSigned(with: secret))
+                let text = String(decoding: message.body, as: UTF8.self)
+                let json = try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any]
+                #expect(json.flatMap { member($0, "type") } == "credentials.changed", "\(text)")
+                #expect(!text.contains("unsaid"))
+            }
+            let id = try await store("httpBasic", #""user": "u", "password": "unsaid""#, for: origin, service)
+            try await isTold()
+            #expect(try await service.request(.delete, "/v1/credentials/\(id)").status == 204)
+            try await isTold()
+        }
+    }
+
+    // Its user and password lie in no file of the database, in no form; the key is exchanged as the command's help says.
+    // Proves: CRD-5.
+    @Test func `a stored secret is sealed by a key that can be exchanged`() async throws {
+        let password = "unsaid-\(UUID())"
+        let sent = Data("u:\(password)".utf8).base64EncodedString()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                try connection.send(
+                    head.contains("uthorization: Basic \(sent)\r\n")
+                        ? "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+                        : "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place async throws in
+            let key = try await place.key()
+            func with(_ keys: String) -> ServiceProcess.Place {
+                var environment = place.environment
+                environment["FETCHD_MASTER_KEYS"] = keys
+                return .init(database: place.database, directory: place.directory, environment: environment)
+            }
+            func expectEntry(_ place: ServiceProcess.Place, storing credential: String? = nil) async throws {
+                let service = try await ServiceProcess.start(place, key: key)
+                if let credential {
+                    let put = try await service.request(.post, "/v1/credentials", body: credential)
+                    #expect(put.status == 201, "\(put.text)")
+                }
+                let job = try await service.fetch(origin.url("/\(UUID())"))
+                #expect(status(of: job) == 200, "\(job)")
+                #expect(try await service.stop() == 0)
+            }
+            try await expectEntry(
+                place,
+                storing: #"{"user": "u", "password": "\#(password)", "protectionSpace": {"host": "127.0.0.1", "port": "#
+                    + #"\#(origin.port), "protocol": "http", "realm": "r", "authenticationMethod": "httpBasic"}}"#)
+            // What is not secret is found there.
+            #expect(try await place.holds("127.0.0.1:\(origin.port)"))
+            #expect(try await !place.holds(password))
+            #expect(try await !place.holds(sent))
+            let old = try #require(place.environment["FETCHD_MASTER_KEYS"])
+            let new = "2:" + KeyRing.generate().dropFirst(2)
+            let both = with("\(new),\(old)")
+            try await expectEntry(both)
+            let report = try await both.run("keys", "rewrap")
+            #expect(report.contains("master key 2 wraps: "), "\(report)")
+            #expect(!report.contains("master key 1 wraps: ") || report.contains("master key 1 wraps: 0"), "\(report)")
+            try await expectEntry(with(new))
         }
     }
 }
