@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    // Proves: RED-7.
+    // Proves: RED-7, DLG-1.
     @Test func `a URL that is not written in its standard form is asked about before the first byte`() async throws {
         let origin = try origin()
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in

@@ -125,6 +125,26 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1.
+    @Test(.enabled(if: LoopbackServer.installed("squid") != nil))
+    func `squid lets through with the credential of an answer`() async throws {
+        let (origin, squid) = (try await redirecting(), try await LoopbackServer.squid(users: ["cave:sesame12"]))
+        try await ServiceProcess.with(allowing: [origin.rule, squid.rule]) { service in
+            let id = try await service.submit(
+                origin.url("/a"), asking: #"["didReceiveChallenge"]"#,
+                configuration: #", "proxy": {"url": "http://127.0.0.1:\#(squid.port)"}"#)
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "protectionSpace", "isProxy") == true, "\(question)")
+            #expect(member(question, "facts", "protectionSpace", "port") == Int(squid.port))
+            #expect(member(question, "facts", "failureResponse", "status") == 407)
+            let login = #"{"user": "cave", "password": "sesame12"}"#
+            let answer = try await service.answer(
+                question, #"{"answer": "useCredential", "credential": \#(login)}"#)
+            #expect(answer.status == 200 && !answer.text.contains("sesame12"), "\(answer.text)")
+            #expect(member(try await service.end(of: id), "response", "status") == 200)
+        }
+    }
+
     // Proves: DLG-1, AUT-28.
     @Test(arguments: [("accept", "succeeded"), ("reject", "failed")])
     func `a chain that nobody vouches for is accepted or not`(_ word: String, _ state: String) async throws {

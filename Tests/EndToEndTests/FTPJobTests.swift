@@ -91,6 +91,28 @@ import Testing
         }
     }
 
+    // Proves: CCH-6.
+    @Test(arguments: kinds)
+    func `what comes by ftp is not stored, and cannot be demanded of the cache`(_ kind: FTPServerKind) async throws {
+        let server = try await LoopbackServer.ftp(kind, files: ["hello.txt": Array("hello".utf8)])
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(server.port)"], settings: Self.settings) { service in
+            let address = url(server, "/hello.txt").replacing("//", with: "//\(kind.user):secret@")
+            func fetch(_ policy: String) async throws -> [String: Any] {
+                try await service.fetch(address, request: #", "cachePolicy": "\#(policy)""#)
+            }
+            for content in ["hello", "other"] {
+                try server.directory.write(content, to: "files/hello.txt")
+                let job = try await fetch("returnCacheDataElseLoad")
+                #expect(try await body(of: job, service) == Array(content.utf8))
+                #expect(member(job, "response", "fromCache") == false)
+            }
+            let list = try await service.request(.get, "/v1/cache")
+            #expect(member(list.json, "data", as: [Any].self)?.isEmpty == true, "\(list.text)")
+            let demanded = try await fetch("returnCacheDataDontLoad")
+            #expect(member(demanded, "error", "name") == "resourceUnavailable", "\(demanded)")
+        }
+    }
+
     // REST
     // Proves: DLD-14, NET-2.
     @Test(.enabled(if: FTPServerKind.vsftpd.path != nil))

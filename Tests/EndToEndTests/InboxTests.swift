@@ -67,4 +67,55 @@ import Testing
             #expect(try await service.stop() == 0)
         }
     }
+
+    // The password goes with the answer, and into no list; who has answered is written down.
+    // Proves: AUT-33.
+    @Test(.timeLimit(.minutes(2)), .enabled(if: LoopbackServer.nginx != nil))
+    func `a person logs in for a load, and lets it trust a server`() async throws {
+        let cave = try await LoopbackServer.nginxCave()
+        let authority = try await TestAuthority()
+        let strange = try await LoopbackServer.nginxTLS(try await authority.issue("strange", selfSigned: true))
+        try await ServiceProcess.Place.with(allowing: [cave.rule, strange.rule]) { place in
+            let key = try await place.key()
+            let service = try await ServiceProcess.start(place, key: key)
+            let login = try await service.submit(
+                cave.url("/basic/page"), asking: #"["didReceiveChallenge"]"#, timeout: 200)
+            let trust = try await service.submit(
+                "https://127.0.0.1:\(strange.port)/", asking: #"["didReceiveServerTrust"]"#, timeout: 200)
+            for job in [login, trust] { _ = try await service.question(of: job) }
+            try await Browser.with { browser in
+                try await browser.open(service.base + "/dashboard/questions")
+                try await browser.type(key, into: "#key")
+                try await browser.follow("form.card button")
+                let page = try await browser.text("main")
+                #expect(page.contains("Log in?") && page.contains("httpBasic") && page.contains(Cave.realm))
+                #expect(page.contains("Trust the server?") && page.contains("CN=strange"), "\(page)")
+                #expect(page.contains("serverCertificateHasUnknownRoot"))
+                try await keep(browser, as: "questionsOfTrust")
+
+                try await browser.type(Cave.user, into: "article input[name=user]")
+                try await browser.type(Cave.password, into: "article input[name=password]")
+                try await browser.follow("article button[value=useCredential]")
+                let entered = try await service.job(login) { member($0, "state") == "succeeded" }
+                #expect(member(entered, "response", "status") == 200, "\(entered)")
+
+                try await browser.follow("article button[value=accept]")
+                let trusted = try await service.job(trust) { member($0, "state") == "succeeded" }
+                #expect(member(trusted, "response", "status") == 200, "\(trusted)")
+                let ended = try await browser.text("table")
+                #expect(ended.components(separatedBy: "a person at the dashboard").count == 3, "\(ended)")
+                let whole: String = try await browser.evaluate("document.documentElement.outerHTML")
+                #expect(!whole.contains(Cave.password))
+            }
+            for job in [login, trust] {
+                let list = try await service.request(.get, "/v1/jobs/\(job)/questions")
+                #expect(member(list.json, "data", "0", "by", "who") == "operator", "\(list.text)")
+                #expect(!list.text.contains(Cave.password))
+            }
+            let audit = try await service.request(.get, "/v1/audit?action=questions.answer")
+            #expect(member(audit.json, "data", as: [Any].self)?.count == 2, "\(audit.text)")
+            #expect(!"\(audit.text)\(service.logged)".contains(Cave.password))
+            #expect(try await service.stop() == 0)
+        }
+    }
 }

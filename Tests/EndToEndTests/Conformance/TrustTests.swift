@@ -137,7 +137,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
             errorName(of: try await rig.fetch(url(other), configuration: trust)) == "serverCertificateHasUnknownRoot")
     }
 
-    // Proves: BEY-19.
+    // Proves: BEY-19, AUT-28.
     @Test func `a pin is for the key that it names`() async throws {
         let rig = try SharedService.current
         let (good, past) = (try rig.server("good"), try rig.server("past"))
@@ -179,6 +179,57 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         // The same session, and not that connection.
         let unknown = try await rig.fetch(url(server), configuration: trust, session: session)
         #expect(status(of: unknown) == 400 || errorName(of: unknown) == "clientCertificateRequired", "\(unknown)")
+    }
+
+    // Proves: AUT-8.
+    @Test(arguments: [(#""clientCertificate""#, true), (#""basic", "digest", "ntlm""#, false)])
+    func `a server that asks for a certificate is shown the job's where its methods have that`(
+        _ methods: String, _ isShown: Bool
+    ) async throws {
+        let rig = try SharedService.current
+        let server = try rig.server("alsoAsking")
+        let identity =
+            #""authentication": {"credential": {"certificateChain": "\#(text(server, "client.pem"))", "#
+            + #""privateKey": "\#(text(server, "client.key"))"}, "methods": [\#(methods)]}, "# + trusting(of: server)
+        let job = try await rig.fetch(url(server), configuration: identity)
+        #expect(try await rig.text(of: job).hasPrefix(isShown ? "SUCCESS CN=client " : "NONE "), "\(job)")
+    }
+
+    // The question has the chain as the server showed it, before a byte of the request; what is accepted is that chain.
+    // Proves: AUT-28.
+    @Test(arguments: [
+        ("selfSigned", "serverCertificateHasUnknownRoot"), ("stranger", "serverCertificateHasUnknownRoot"),
+        ("past", "serverCertificateHasBadDate"), ("future", "serverCertificateNotYetValid"),
+        ("otherName", "serverCertificateUntrusted"),
+    ])
+    func `a delegate is shown a bad chain with its fault, and accepts or rejects it`(_ name: String, _ code: String)
+        async throws
+    {
+        let rig = try SharedService.current
+        let server = try rig.server(name)
+        let leaf = text(server, "leaf.pem").replacing("\\n", with: "\n")
+        for word in ["reject", "accept"] {
+            let earlier = try await server.requestsByTLS()
+            let id = try await rig.service.submit(
+                url(server), asking: #"["didReceiveServerTrust"]"#,
+                configuration: ", " + trusting(of: server) + #", "retry": {"maximumAttempts": 1}"#)
+            let question = try await rig.service.question(of: id)
+            #expect(member(question, "facts", "host") == "127.0.0.1")
+            #expect(member(question, "facts", "port") == Int(server.port))
+            #expect(member(question, "facts", "verdict") == "rejected" && member(question, "facts", "error") == code)
+            let pem = member(question, "facts", "chain", "0", "pem", as: String.self) ?? ""
+            #expect(pem.trimmingCharacters(in: .newlines) == leaf.trimmingCharacters(in: .newlines))
+            #expect(member(question, "facts", "spki") == text(server, "pin"), "\(question)")
+            #expect(try await server.requestsByTLS() == earlier)
+            #expect(try await rig.service.answer(question, "\"\(word)\"").status == 200)
+            let job = try await rig.service.end(of: id)
+            if word == "accept" {
+                #expect(status(of: job) == 200, "\(job)")
+            } else {
+                #expect(errorName(of: job) == code, "\(job)")
+                #expect(try await server.requestsByTLS() == earlier)
+            }
+        }
     }
 
     // Proves: BEY-19.
