@@ -4,9 +4,10 @@ import Synchronization
 
 /// Threads for calls that may block for long on a server, because the tasks of the process share a few threads.
 ///
-/// There are few, and fewer for each group, so a group whose servers hang leaves threads to the others. Calls that find
-/// no thread wait in the line of their group, which is of bounded length; the next thread is for the group that has the
-/// fewest. No caller waits longer than its deadline, even if a call that has begun cannot be interrupted.
+/// There are few, and fewer for each group, so a group whose servers hang leaves threads to the others; and half of them
+/// are for groups that have none, so several such groups do, too. Calls that find no thread wait in the line of their
+/// group, which is of bounded length; the next thread is for the group that has the fewest. No caller waits longer than
+/// its deadline, even if a call that has begun cannot be interrupted.
 final class BlockingThreads: Sendable {
     private struct Item {
         let group: String
@@ -15,42 +16,56 @@ final class BlockingThreads: Sendable {
     }
 
     private struct State {
+        let maximum: Int
+        let maximumPerGroup: Int
+        /// The threads, of which those that have just begun, or ended a call, have none.
         var running = 0
-        var runningByGroup: [String: Int] = [:]
+        /// The calls that have a thread.
+        var begun = 0
+        var begunByGroup: [String: Int] = [:]
         /// The calls of each group that wait, the first to come in front; none is empty.
         var lines: [String: Deque<Item>] = [:]
         var lastTicket: UInt64 = 0
 
+        /// Whether a group that has so many threads may have one more: its first, or one of the half that is for all.
+        func allowsOneMore(than count: Int) -> Bool {
+            count == 0 ? begun < maximum : begun < maximum - maximum / 2 && count < maximumPerGroup
+        }
+
         /// Takes the next call: of the groups that may have one more thread, that of one with the fewest, and of equals
         /// the one that has waited the longest.
-        mutating func takeNext(maximumPerGroup: Int) -> Item? {
+        mutating func takeNext() -> Item? {
             var best: (count: Int, ticket: UInt64, group: String)?
             for (group, line) in lines {
-                let count = runningByGroup[group, default: 0]
-                guard count < maximumPerGroup, let first = line.first else { continue }
+                let count = begunByGroup[group, default: 0]
+                guard allowsOneMore(than: count), let first = line.first else { continue }
                 if let best, (best.count, best.ticket) < (count, first.ticket) { continue }
                 best = (count, first.ticket, group)
             }
             guard let best, let item = lines[best.group]?.popFirst() else { return nil }
             if lines[best.group]?.isEmpty ?? true { lines[best.group] = nil }
-            runningByGroup[best.group] = best.count + 1
+            begunByGroup[best.group] = best.count + 1
+            begun += 1
             return item
+        }
+
+        mutating func noteEnd(in group: String) {
+            guard let count = begunByGroup[group] else { return }
+            begunByGroup[group] = count > 1 ? count - 1 : nil
+            begun -= 1
         }
     }
 
-    private let maximum: Int
-    private let maximumPerGroup: Int
     private let maximumWaiting: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// How many calls have no thread yet.
     var waiting: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.count } } }
 
     /// - Parameter maximumWaiting: How many calls of a group may have no thread.
     init(maximum: Int = 8, maximumPerGroup: Int = 2, maximumWaiting: Int = 256) {
-        self.maximum = maximum
-        self.maximumPerGroup = maximumPerGroup
         self.maximumWaiting = maximumWaiting
+        state = Mutex(State(maximum: maximum, maximumPerGroup: maximumPerGroup))
     }
 
     /// Runs a body on one of the threads.
@@ -87,7 +102,8 @@ final class BlockingThreads: Sendable {
             guard state.lines[group]?.count ?? 0 < maximumWaiting else { return (false, false) }
             state.lastTicket += 1
             state.lines[group, default: []].append(Item(group: group, ticket: state.lastTicket, body: body))
-            let needsThread = state.running < maximum && state.runningByGroup[group, default: 0] < maximumPerGroup
+            let needsThread =
+                state.running < state.maximum && state.allowsOneMore(than: state.begunByGroup[group, default: 0])
             if needsThread { state.running += 1 }
             return (true, needsThread)
         }
@@ -107,10 +123,8 @@ final class BlockingThreads: Sendable {
     /// The next call whose group has a thread left; nil ends the thread that asks.
     private func next(after group: String?) -> Item? {
         state.withLock { state in
-            if let group, let count = state.runningByGroup[group] {
-                state.runningByGroup[group] = count > 1 ? count - 1 : nil
-            }
-            let item = state.takeNext(maximumPerGroup: maximumPerGroup)
+            if let group { state.noteEnd(in: group) }
+            let item = state.takeNext()
             if item == nil { state.running -= 1 }
             return item
         }

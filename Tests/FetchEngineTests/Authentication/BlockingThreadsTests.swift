@@ -77,7 +77,7 @@ import Testing
     @Test func `the next thread is for who has the fewest, however many calls of another have waited for longer`()
         async throws
     {
-        let threads = BlockingThreads(maximum: 2, maximumPerGroup: 2)
+        let threads = BlockingThreads(maximum: 8, maximumPerGroup: 4)
         let (first, others) = (Door(), Door())
         @Sendable func call(_ group: String, _ door: Door? = nil) async -> Bool? {
             await threads.run(in: group, patience: .seconds(30)) {
@@ -87,16 +87,42 @@ import Testing
         }
         try await withThrowingTaskGroup(of: Bool?.self) { tasks in
             tasks.addTask { await call("hangs", first) }
-            try await until { first.entered == 1 }
+            for group in ["hangs", "hangs", "answers"] { tasks.addTask { await call(group, others) } }
+            try await until { first.entered == 1 && others.entered == 3 }
             for _ in 0..<5 { tasks.addTask { await call("hangs", others) } }
-            try await until { others.entered == 1 && threads.waiting == 4 }
-            async let answer = call("answers")
             try await until { threads.waiting == 5 }
+            async let answer = call("answers")
+            try await until { threads.waiting == 6 }
             first.open()
             #expect(await answer == true)
             others.open()
             for try await value in tasks { #expect(value == true) }
         }
+    }
+
+    // As many as could have all threads if each had as many as it may have.
+    // Proves: SEC-45.
+    @Test func `beside eight groups that hang, one that has no thread gets one at once`() async throws {
+        let threads = BlockingThreads(maximum: 16, maximumPerGroup: 2)
+        let door = Door()
+        try await withThrowingTaskGroup(of: Bool?.self) { tasks in
+            for number in 0..<24 {
+                tasks.addTask {
+                    await threads.run(in: "hangs \(number % 8)", patience: .seconds(30)) {
+                        door.wait()
+                        return true
+                    }
+                }
+            }
+            try await until { door.entered + threads.waiting == 24 }
+            for number in 0..<4 {
+                #expect(await threads.run(in: "answers \(number)", patience: .seconds(10)) { number } == number)
+            }
+            #expect(door.entered >= 8)
+            door.open()
+            for try await value in tasks { #expect(value == true) }
+        }
+        #expect(door.mostInside <= 12)
     }
 
     @Test func `the wait for a thread costs no patience while its turn may come`() async throws {
