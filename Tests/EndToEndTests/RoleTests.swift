@@ -20,6 +20,7 @@ import Testing
         return metrics.split(separator: "\n").first { $0.hasPrefix("fetchd_slots ") }.map { String($0.dropFirst(13)) }
     }
 
+    // Proves: SEC-83.
     @Test func `one node answers, one runs jobs, and one sends webhooks`() async throws {
         let content = pattern(200_000)
         let origin = try await LoopbackServer.nginx(files: ["big.bin": Data(content)])
