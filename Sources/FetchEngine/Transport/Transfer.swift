@@ -291,9 +291,10 @@ final class Transfer: Exchange, @unchecked Sendable {
         noteHandshake()
         guard failure == nil else { return false }
         let ends = ConnectionTable.Ends(address: address, port: port, localPort: localPort)
+        let kept = partition.connections.reused(ends, own: sockets)
         // Of two kept connections that are dead the second would be the end; but for those that many streams share, and
         // that another transfer has made anew.
-        if let socket = partition.connections.reused(ends, own: sockets),
+        if let socket = kept,
             isLost && !isRefused && !isMultiplexed(secureConnection) || !isQuiet(socket)
         {
             restart = .connectionSpoiled
@@ -303,7 +304,9 @@ final class Transfer: Exchange, @unchecked Sendable {
             return fail(.userAuthenticationRequired, "The server never ends the handshake of NTLM.")
         }
         if !partition.isUnrestricted {
-            guard admit(IPAddress(address), port: UInt16(truncatingIfNeeded: port)) else { return false }
+            let (address, port) = (IPAddress(address), UInt16(truncatingIfNeeded: port))
+            // A kept connection may go to an address that an earlier look-up found.
+            guard kept == nil ? mayDial(address, port: port) : admit(address, port: port) else { return false }
         }
         if recordsFields { recordSentHead() }
         #if DEBUG
@@ -314,7 +317,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         return true
     }
 
-    /// Judges an address that is about to be connected (SEC-11), which has to be one of those that were looked up.
+    /// Judges an address that is about to be connected, or was (SEC-11): it has to be one of those that were looked up.
     func mayDial(_ address: IPAddress?, port: UInt16) -> Bool {
         if let address, !addresses.allows(address) {
             return fail(.addressForbidden, "The address is not one of those that the host had.")
