@@ -3,6 +3,7 @@ import FetchJobs
 import Foundation
 import Glibc
 import HTTPTypes
+import Postgres
 import Synchronization
 import TestSupport
 import Testing
@@ -153,6 +154,54 @@ import Testing
             try await expectPromptness("10 000 for one host, of which some have run")
             // In the order of their submission these would have been the last.
             #expect(asked.value - earlier < 5_000 && asked.value < 10_000)
+        }
+    }
+
+    /// Stores jobs of the first tenant for some hosts in turn, as a service would have left them that was gone since.
+    private static func store(_ count: Int32, for hosts: [String], in database: TestDatabase) async throws {
+        try await database.client.query(
+            """
+            WITH job AS (
+                INSERT INTO jobs (tenant_id, id, spec, kind, host)
+                SELECT t.id, fetchd.new_job_id(),
+                    json_build_object(
+                        'kind', 'data',
+                        'request', json_build_object('url', 'http://' || h.host || '/?' || n, 'method', 'GET'),
+                        'priority', 0.5),
+                    'data', h.host
+                FROM tenants t, generate_series(1, \(count)) n,
+                    LATERAL (SELECT (\(hosts)::text[])[1 + n % cardinality(\(hosts)::text[])] AS host) h
+                WHERE t.name = 'default'
+                RETURNING tenant_id, id
+            )
+            INSERT INTO queue (tenant_id, job_id, rank)
+            SELECT tenant_id, id, 500
+            FROM job
+            """)
+    }
+
+    // Each of five hosts answers 150 a second, so that most of them wait for as long as the test takes.
+    // Proves: REL-14.
+    @Test func `a hundred thousand jobs of one tenant delay another's single job by no more than a second`()
+        async throws
+    {
+        let (asked, healthy) = (Progress(), try Self.answering())
+        let quick = try Self.answering(after: .milliseconds(40), asked)
+        let hosts = Self.hosts.prefix(5).map { "\($0):\(quick.port)" }
+        try await ServiceProcess.Place.with(
+            allowing: hosts + ["127.0.0.1:\(healthy.port)"],
+            settings: ["WORKER_DRAIN_SECONDS": "0.2", "WORKER_LEASE_SECONDS": "3"]
+        ) { place in
+            let (key, other) = (try await place.key(), try await place.key(tenant: "other"))
+            let service = try await ServiceProcess.start(place, key: key)
+            let alone = try await Self.times(of: healthy, service, key: other)
+            try await Self.store(100_000, for: hosts, in: place.database)
+            try await until { asked.value >= 100 }
+            let beside = try await Self.times(of: healthy, service, key: other)
+            #expect(beside[0] - alone[0] <= .seconds(1), "\(beside), alone: \(alone)")
+            let waiting = try await place.database.client.query("SELECT count(*) FROM queue WHERE node_id IS NULL")
+            #expect(try #require(try waiting.first?.decode(Int64.self, at: 0)) > 50_000)
+            try await service.stop()
         }
     }
 

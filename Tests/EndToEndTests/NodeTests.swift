@@ -287,4 +287,29 @@ import Testing
             #expect(try await nodes.other.request(.get, path + "/body").body == content)
         }
     }
+
+    // With the lease that a node has without a setting. The origin keeps the first request waiting.
+    // Proves: REL-2.
+    @Test func `a job of a node that was killed goes on elsewhere within its lease and two seconds`() async throws {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+        let asked = Progress()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                arrival.yield(.now)
+                if asked.add(1) > 1 { try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }
+            }
+        }
+        try await with(origin) { nodes in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            var times = arrivals.makeAsyncIterator()
+            _ = await times.next()
+            let killed = ContinuousClock.now
+            nodes.owner.send(SIGKILL)
+            let goesOn = try #require(await times.next())
+            #expect(goesOn - killed <= .seconds(15 + 2))
+            let job = try await nodes.other.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "attempts", as: [Any].self)?.count == 2)
+            #expect(asked.value == 2)
+        }
+    }
 }
