@@ -32,14 +32,9 @@ final class ProgramLog: Sendable {
         let isTerminal = isatty(STDERR_FILENO) == 1
         // https://no-color.org: present and not empty.
         let wantsColor = getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
-        return ProgramLog(format ?? .standard(isTerminal: isTerminal), hasColor: isTerminal && wantsColor) { line in
-            var position = 0
-            while position < line.count {
-                let count = line[position...].withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-                // A failure to log cannot be logged.
-                guard count >= 0 || errno == EINTR else { return }
-                position += max(0, count)
-            }
+        let output = StandardError()
+        return ProgramLog(format ?? .standard(isTerminal: isTerminal), hasColor: isTerminal && wantsColor) {
+            output.write($0)
         }
     }
 
@@ -97,6 +92,27 @@ final class ProgramLog: Sendable {
             }
             log.record(event.level, "\(event.message)", fields)
         }
+    }
+}
+
+/// Standard error, line by line.
+private final class StandardError: Sendable {
+    /// Whether the last line has no end: there was no room for it.
+    private let isTorn = Atomic(false)
+
+    func write(_ line: [UInt8]) {
+        let bytes = isTorn.load(ordering: .relaxed) ? [UInt8(ascii: "\n")] + line : line
+        var position = 0
+        while position < bytes.count {
+            let count = bytes[position...].withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            // A failure to log cannot be logged.
+            guard count >= 0 || errno == EINTR else {
+                if position > 0 { isTorn.store(true, ordering: .relaxed) }
+                return
+            }
+            position += max(0, count)
+        }
+        isTorn.store(false, ordering: .relaxed)
     }
 }
 
