@@ -61,6 +61,7 @@ import Testing
                 try await service.request(.get, "/metrics").text.contains("\nfetchd_loads_waiting_for_descriptors 1\n")
             }
             #expect(origin.connections.isEmpty && service.logged.contains("loads wait for descriptors"))
+            #expect(try await service.isIdle)
             try await service.limitDescriptors(to: 512)
             _ = try await service.job(try #require(member(job, "id"))) { member($0, "state") == "succeeded" }
         }

@@ -198,6 +198,15 @@ final class ServiceProcess: Sendable {
 
     func forgetPeakOfMemory() throws { try process.forgetPeakOfMemory() }
 
+    /// Whether it leaves the processors alone, mostly, for a second.
+    var isIdle: Bool {
+        get async throws {
+            let (start, before) = (ContinuousClock.now, try #require(process.processorTime))
+            try await Task.sleep(for: .seconds(1))
+            return try #require(process.processorTime) - before < (ContinuousClock.now - start) / 2
+        }
+    }
+
     /// Changes how many files and sockets it may have open, up to the limit that it began with.
     func limitDescriptors(to count: Int) async throws {
         try await Program.run(["/usr/bin/prlimit", "--pid", "\(process.pid)", "--nofile=\(count):"])

@@ -103,6 +103,16 @@ package final class Program: Sendable {
         try Data("5".utf8).write(to: URL(filePath: "/proc/\(pid)/clear_refs"))
     }
 
+    /// How long processors have worked for it (proc(5), `stat`); nil when it is gone.
+    package var processorTime: Duration? {
+        let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+        // Its name, in front of the last parenthesis, may have any characters.
+        guard let rest = text?.split(separator: ")").last?.split(separator: " "), rest.count > 12,
+            let user = Int(rest[11]), let system = Int(rest[12])
+        else { return nil }
+        return .seconds(Double(user + system) / Double(sysconf(Int32(_SC_CLK_TCK))))
+    }
+
     private func bytes(_ name: String) -> Int? {
         let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("\(name):") }

@@ -5,10 +5,10 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-private let gibibyte = 1 << 30
+let gibibyte = 1 << 30
 
 /// nginx with a file of a gibibyte that takes no room.
-private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
+func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
     let directory = try TemporaryDirectory()
     try directory.write("", to: "root/big")
     try #require(truncate(directory.file("root/big"), off_t(gibibyte)) == 0)
