@@ -30,6 +30,13 @@ extension DashboardRoutes {
         return job
     }
 
+    /// The job as the visitor may see it.
+    private func visibleJob(_ call: Call, to view: DashboardView) async throws -> Job {
+        var job = try await find(call, of: view.tenant)
+        job.showsCause = view.session.signIn.role.scopes.contains(.admin)
+        return job
+    }
+
     /// Whose job is looked at.
     private func view(_ call: Call, _ session: DashboardSession) async throws -> DashboardView {
         try await view(try query(call), call, session)
@@ -37,7 +44,7 @@ extension DashboardRoutes {
 
     private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let view = try await view(call, session)
-        let job = try await find(call, of: view.tenant)
+        let job = try await visibleJob(call, to: view)
         if view.isOwn, let page = try await pageElsewhere(of: job, call, session) { return page }
         var content = JobDetailPage.Content(view: view, frame: frame("Job \(job.id)", call, session), now: .now)
         // What came is the tenant's alone.
@@ -112,7 +119,7 @@ extension DashboardRoutes {
     // MARK: Files
 
     private func json(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        Self.file(try await find(call, of: try await view(call, session).tenant).json)
+        Self.file(try await visibleJob(call, to: try await view(call, session)).json)
     }
 
     private func archive(_ call: Call, _ session: DashboardSession) async throws -> Response {

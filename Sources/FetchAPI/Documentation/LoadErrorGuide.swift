@@ -67,8 +67,8 @@ struct LoadErrorGuide {
             "It is a fault of the origin, often for a moment: the load is tried again as `retry` says."
         ),
         "unknown": (
-            "The load failed in a way that has no name here; `error.underlying` says what the library below has reported.",
-            "Report it with the id of the job and `error.underlying`."
+            "The load failed in a way that has no name here; the operators are shown what the library below has reported.",
+            "Report it to them with the id of the job."
         ),
     ]
 

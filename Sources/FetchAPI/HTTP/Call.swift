@@ -40,6 +40,9 @@ struct Call: Sendable {
         return key
     }
 
+    /// Whether an operator of the service asks.
+    var isOperator: Bool { key?.spec.scopes.contains(.admin) == true }
+
     /// The address of the caller, as far as a proxy in between is trusted; nil when its connection has no address.
     func client(through proxies: TrustedProxies) -> ClientNetwork? {
         proxies.client(

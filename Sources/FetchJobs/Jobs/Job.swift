@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// A job: its spec, its state, and its result.
 package struct Job: Sendable {
     package enum Kind: IdentifierKind {
@@ -26,6 +28,8 @@ package struct Job: Sendable {
     package var response: RawJSON?
     /// Failed and cancelled jobs: the error, in the engine's words.
     package var error: RawJSON?
+    /// Whether ``shownError`` has what the library below has reported: operators alone see it (ERR-6).
+    package var showsCause = false
     package var redirects: RawJSON?
     package var challenges: RawJSON?
     package var body: BodySummary?
@@ -114,7 +118,7 @@ extension Job {
         (error.flatMap { Resumable(error: $0) } ?? progress?.resumable)?.write(&writer)
         writer.members(of: specWithKind)
         writer.member("response", response)
-        writer.member("error", error)
+        writer.member("error", shownError)
         writer.member("redirects", redirects)
         writer.member("challenges", challenges)
         if let body {
@@ -134,6 +138,9 @@ extension Job {
 }
 
 extension Job {
+    /// The error as those are shown it who look at the job.
+    package var shownError: RawJSON? { showsCause ? error : error?.withoutCause }
+
     /// The spec with the present kind of the job: a job with a file is a download, even if it began as another (LIF-7).
     private var specWithKind: RawJSON {
         guard file != nil else { return spec }
@@ -149,6 +156,21 @@ extension Job {
 
     /// The submission; nil when an earlier release stored it under rules that are no longer valid.
     package var storedSpec: JobSpec? { try? JobSpec(stored: JSONParser.parse(spec.bytes)) }
+}
+
+extension RawJSON {
+    /// An error of a job without what the library below has reported.
+    fileprivate var withoutCause: RawJSON {
+        guard case .object(let members)? = try? JSONParser.parse(bytes), members[LoadError.cause] != nil else {
+            return self
+        }
+        return RawJSON(
+            JSONWriter.object { writer in
+                for member in members where member.name != LoadError.cause {
+                    writer.member(member.name, member.value)
+                }
+            })
+    }
 }
 
 extension Job.Attempt {

@@ -60,6 +60,9 @@ extension InformationalResponse {
 }
 
 extension LoadError {
+    /// The member for what the library below has reported.
+    static let cause = "underlying"
+
     /// Writes the members of the error.
     package func write(_ writer: inout JSONWriter, _ urls: URLForm = .whole) {
         writer.member("domain", "NSURLErrorDomain")
@@ -69,7 +72,7 @@ extension LoadError {
         writer.member("failingURL", failingURL.map(urls.text))
         if let underlying {
             writer.member(
-                "underlying",
+                Self.cause,
                 object: { writer in
                     writer.member("domain", underlying.domain)
                     writer.member("code", underlying.number)

@@ -125,7 +125,7 @@ import Testing
 
     // The error of libcurl, where libcurl reported one.
     // Proves: ERR-6.
-    @Test func `the cause below is told`() async throws {
+    @Test func `the cause below is told to operators, and to no tenant in any way`() async throws {
         let rig = try SharedService.current
         let job = try await rig.fetch("http://127.0.0.1:9/")
         #expect(member(job, "error", "underlying", "domain") == "libcurl")

@@ -48,6 +48,28 @@ import Testing
         #expect(routes.allSatisfy { $0.access != nil })
     }
 
+    // ERR-6
+    @Test func `what the library below has reported of an error is shown to admins alone`() async throws {
+        let server = try await TestServer()
+        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
+        let job = NewJob(tenant: server.key.tenant, spec: spec)
+        _ = try await server.jobs.enqueue([job])
+        server.jobs.finish(job.id, .failed)
+        server.jobs.change(job.id) { job in
+            job.error = RawJSON(
+                Array(#"{"name":"timedOut","underlying":{"domain":"libcurl","code":28},"retriable":true}"#.utf8))
+        }
+        try await Self.test(server) { browsers in
+            for (role, browser) in browsers {
+                for path in ["", "/json"] {
+                    let page = try await browser.get("/dashboard/jobs/\(job.id)\(path)")
+                    #expect(page.status == .ok && page.text.contains("timedOut") && page.text.contains("retriable"))
+                    #expect(page.text.contains("libcurl") == (role == .admin), "\(role) \(path)")
+                }
+            }
+        }
+    }
+
     @Test func `whoever has not signed in is sent to do so, but from the pages for everyone`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

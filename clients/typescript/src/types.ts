@@ -2009,7 +2009,10 @@ export interface LoadError {
   message: string;
   /** Where it failed. */
   failingURL?: string;
-  /** What the library below said, such as libcurl. */
+  /**
+   * What the library below said, such as libcurl. For operators: only `GET /v1/jobs/{id}` has it, and what acts on
+   * that job, for keys with the scope `admin`, and the dashboard for those who have signed in as admin.
+   */
   underlying?: {
     domain?: string;
     code?: number;
@@ -3038,7 +3041,10 @@ export interface ListJobsQuery {
   createdAfter?: Timestamp;
   /** Only jobs that were stored earlier. */
   createdBefore?: Timestamp;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3059,7 +3065,10 @@ export interface ListQuestionsQuery {
    * the request.
    */
   host?: string;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3069,7 +3078,10 @@ export interface ListQuestionsOfJobQuery {
   state?: QuestionState;
   /** Only questions of this kind. */
   kind?: QuestionKind;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3117,13 +3129,19 @@ export interface ExportJobsQuery {
 
 /** The query of `listSchedules`. List schedules. */
 export interface ListSchedulesQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
 /** The query of `listGroups`. List groups. */
 export interface ListGroupsQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3138,13 +3156,19 @@ export interface ListSessionsQuery {
    * ephemeral sessions nothing is stored, so none of them is.
    */
   outstanding?: boolean;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
 /** The query of `listRememberedAnswers`. List the answers that a session remembers. */
 export interface ListRememberedAnswersQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3152,7 +3176,10 @@ export interface ListRememberedAnswersQuery {
 export interface ListSessionEventsQuery {
   /** Only what comes behind this event, such as the last that you know of. */
   after?: WebhookDeliveryID;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3164,7 +3191,10 @@ export interface ListCookiesQuery {
   domain?: string;
   /** Only cookies of this name. */
   name?: string;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3184,7 +3214,10 @@ export interface ListCredentialsQuery {
   session?: SessionName;
   /** Only credentials for this host. */
   host?: string;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3192,31 +3225,46 @@ export interface ListCredentialsQuery {
 export interface ListCredentialUsesQuery {
   /** The uses of this one alone. */
   credential?: CredentialID;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
 /** The query of `listKeys`. List the keys. */
 export interface ListKeysQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
 /** The query of `listHosts`. List hosts. */
 export interface ListHostsQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
 /** The query of `listFlows`. List flows. */
 export interface ListFlowsQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
 /** The query of `listWebhookEndpoints`. List webhook endpoints. */
 export interface ListWebhookEndpointsQuery {
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3224,7 +3272,10 @@ export interface ListWebhookEndpointsQuery {
 export interface ListEventsQuery {
   /** Only what comes behind this event, such as the last that you know of. */
   after?: WebhookDeliveryID;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3232,7 +3283,10 @@ export interface ListEventsQuery {
 export interface ListEndpointEventsQuery {
   /** Only what comes behind this event, such as the last that you know of. */
   after?: WebhookDeliveryID;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }
 
@@ -3248,6 +3302,9 @@ export interface ListWebhookDeliveriesQuery {
   job?: JobID;
   /** Only those made at this time or later. */
   since?: Timestamp;
-  /** The size of the page. */
+  /**
+   * How many elements the page has at most. A page whose elements are large ends with the one that makes it 1 MiB;
+   * `hasMore` tells that more follow.
+   */
   limit?: number;
 }

@@ -116,7 +116,7 @@ struct JobDetailPage {
         canSubmit = content.canSubmit
         facts = Self.facts(job, spec: spec, response: response)
         history = Self.history(job, spec)
-        let cause = Self.parse(job.error)
+        let cause = Self.parse(job.shownError)
         error = Self.members(cause)
         hasError = !error.isEmpty
         let name = cause?.member("name")?.text

@@ -18,9 +18,10 @@ struct JobControlRoutes: Sendable {
     }
 
     private func job(_ call: Call, _ tenant: Tenant.ID) async throws -> Job {
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else {
+        guard let id = Job.ID(call.parameter), var job = try await jobs.job(id, of: tenant) else {
             throw JobRoutes.notFound
         }
+        job.showsCause = call.isOperator
         return job
     }
 

@@ -141,6 +141,7 @@ struct JobRoutes: Sendable {
         guard let id = Job.ID(call.parameter),
             var job = try await submitter.job(id, of: tenant, waiting: preferences.wait, for: call.connection)
         else { throw Self.notFound }
+        job.showsCause = call.isOperator
         let tag = job.tag
         if job.isClaimed {
             let running = live.job(id, of: tenant)

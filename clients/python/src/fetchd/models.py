@@ -1724,7 +1724,8 @@ class ReceivedFieldsItem(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadErrorUnderlying(Model):
-    """What the library below said, such as libcurl."""
+    """What the library below said, such as libcurl. For operators: only `GET /v1/jobs/{id}` has it, and what acts on
+    that job, for keys with the scope `admin`, and the dashboard for those who have signed in as admin."""
 
     domain: str | None = None
     code: int | None = None
@@ -1746,7 +1747,8 @@ class LoadError(Model):
     failing_url: str | None = None
     """Where it failed."""
     underlying: LoadErrorUnderlying | None = None
-    """What the library below said, such as libcurl."""
+    """What the library below said, such as libcurl. For operators: only `GET /v1/jobs/{id}` has it, and what acts on
+    that job, for keys with the scope `admin`, and the dashboard for those who have signed in as admin."""
     retriable: bool | None = None
     """Whether trying again may help."""
     resume_data: BlobID | None = None
