@@ -93,6 +93,8 @@ extension Configuration {
         ///
         /// Likewise.
         package var spoolBytes: Int64?
+        /// In which bodies are sent over http and https; likewise.
+        package var coding: BodyCoding?
 
         package init() {}
 
@@ -101,6 +103,7 @@ extension Configuration {
             ConfigurationMember("contentType", \.contentType, .contentType, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "spoolBytes", \.spoolBytes, .integer(1...(1 << 50)), get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("coding", \.coding, .anyCase, get: { _ in nil }, set: { _, _ in }),
         ]
     }
 }

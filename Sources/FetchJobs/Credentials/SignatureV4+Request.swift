@@ -19,7 +19,7 @@ extension SignatureV4 {
     /// - Throws: `userAuthenticationRequired` when the body is not in memory, its digest is not known, and the service is
     ///   not S3, which alone takes one that is not signed.
     package func sign(_ request: inout Request, at time: Timestamp, digest: [UInt8]? = nil) throws(LoadError) {
-        let payload = if let digest { Hexadecimal.text(digest) } else { try payload(of: request.body) }
+        let payload = if let digest { Hexadecimal.text(digest) } else { try payload(of: request) }
         let date = Self.date(time)
         request.headerFields[.amzDate] = date
         request.headerFields[.amzSecurityToken] = credentials.sessionToken
@@ -47,11 +47,12 @@ extension SignatureV4 {
         return try URLRecord("\(url.description.prefix { $0 != "?" })?\(query.joined(separator: "&"))")
     }
 
-    private func payload(of body: RequestBody?) throws(LoadError) -> String {
-        switch body {
+    private func payload(of request: Request) throws(LoadError) -> String {
+        switch request.body {
         case nil: return Self.hash([])
-        case .bytes(let bytes): return Self.hash(bytes)
-        case .file, .segments, .stream:
+        case .bytes(let bytes) where request.bodyCoding == nil: return Self.hash(bytes)
+        // What is sent of a body in a coding is made while it is sent.
+        case .bytes, .file, .segments, .stream:
             guard service == "s3" else {
                 throw LoadError(.userAuthenticationRequired, "A body of this form can be signed for S3 alone.")
             }

@@ -419,6 +419,7 @@ package final class JobRunner: Sendable {
             job, terms.settings.authentication, stores: stores, credential: credential, configuration: configuration)
         var (request, made) = try await content.request(for: job.request, of: job.tenant)
         copies += made
+        request.bodyCoding = terms.settings.upload.coding
         if !job.spec.request.attemptHeaders.isEmpty {
             try await addAttemptHeaders(to: &request, of: job)
             // They are good for this attempt only.

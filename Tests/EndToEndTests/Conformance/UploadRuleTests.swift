@@ -116,6 +116,76 @@ import Testing
         #expect(play.requests.first?.values("if-match") == ["\"a\""])
     }
 
+    // httpd undoes the coding before it stores what it is sent, and looks at the condition.
+    // Proves: BEY-30.
+    @Test(
+        .enabled(if: LoopbackServer.hasApache(modules: "dav", "dav_fs", "deflate")),
+        arguments: [#"{"text": "TEXT"}"#, #"{"blob": "BLOB"}"#])
+    func `httpd with WebDAV takes a compressed upload, and none over what is there already`(
+        _ form: String
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try await LoopbackServer.httpd(
+            in: directory, modules: ["dav", "dav_fs", "filter", "deflate"],
+            "DavLockDB \(directory.file("root/.locks/db"))\n<Location />\nDav On\nSetInputFilter DEFLATE\n</Location>")
+        for folder in ["root", "root/.locks"] { try directory.makeDirectory(folder, mode: 0o777) }
+        // httpd takes a body that shrinks to less than a two-hundredth for an attack.
+        let text = (0..<20_000).map { "All work and no play, \($0). " }.joined()
+        try await ServiceProcess.with(allowing: [server.rule]) { service in
+            let blob = try await service.request(
+                .post, "/v1/blobs", body: text, headers: [.contentType: "text/csv"])
+            let id = try #require(member(blob.json, "id", as: String.self), "\(blob.text)")
+            let body = form.replacing("TEXT", with: text).replacing("BLOB", with: id)
+            let condition = #"[{"name": "If-None-Match", "value": "*"}]"#
+            var statuses: [Int?] = []
+            for _ in 0..<2 {
+                let job = try await service.fetch(
+                    server.url("/file.txt"), request: #", "method": "PUT", "headers": \#(condition), "body": \#(body)"#,
+                    more: #", "kind": "upload", "configuration": {"upload": {"coding": "gzip"}}"#)
+                statuses.append(EndToEndTests.status(of: job))
+                let transfer = try #require(member(job, "attempts", "0", "metrics", "0", as: [String: Any].self))
+                guard statuses.count == 1 else { continue }
+                let sent = try #require(transfer["countOfRequestBodyBytesSent"] as? Int)
+                #expect(sent > 0 && sent < text.utf8.count / 2, "\(transfer)")
+                #expect(transfer["countOfRequestBodyBytesBeforeEncoding"] as? Int == text.utf8.count)
+            }
+            #expect(statuses == [201, 412])
+            let stored = try await service.fetch(server.url("/file.txt"))
+            let href = try #require(member(stored, "body", "href", as: String.self))
+            // The difference of two long texts would take long to say.
+            let isSame = try await service.request(.get, href).text == text
+            #expect(isSame)
+        }
+    }
+
+    // It comes behind that of the client's own.
+    // Proves: BEY-30.
+    @Test(arguments: ["gzip", "zstd"])
+    func `a body goes along in its coding to where a 307 leads, and says which`(_ coding: String) async throws {
+        let rig = try SharedService.current
+        let target = rig.other.play(answer())
+        let play = rig.stage.play(answer("307 There", "Location: \(target.url())"))
+        let text = String(repeating: "again ", count: 1000)
+        let own = #""headers": [{"name": "Content-Encoding", "value": "aes128gcm"}]"#
+        _ = try await rig.fetch(
+            play.url(), #""method": "POST", "body": {"text": "\#(text)"}, \#(own)"#,
+            configuration: #""upload": {"coding": "\#(coding)"}"#)
+        let sent = [try #require(play.requests.first), try #require(target.requests.first)]
+        for request in sent {
+            #expect(request.values("content-encoding") == ["aes128gcm, \(coding)"])
+            #expect(request.body.count < text.utf8.count / 10 && !request.body.isEmpty)
+            #expect(request.body.starts(with: coding == "gzip" ? [0x1F, 0x8B] : [0x28, 0xB5, 0x2F, 0xFD]))
+        }
+        #expect(sent[0].body == sent[1].body)
+        for wrong in [#""br""#, #""identity""#, "1"] {
+            let answer = try await rig.service.request(
+                .post, "/v1/jobs",
+                body: #"{"request": "\#(play.url())", "configuration": {"upload": {"coding": \#(wrong)}}}"#)
+            #expect(answer.status == 422)
+            #expect(member(answer.json, "errors", "0", "pointer") == "/configuration/upload/coding")
+        }
+    }
+
     // Proves: TSK-4, UPL-8.
     @Test func `an upload has a body`() async throws {
         let rig = try SharedService.current

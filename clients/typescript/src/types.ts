@@ -1387,6 +1387,13 @@ export interface LoadConfiguration {
      * time of `timeoutIntervalForRequest` for each part of it. Not in ephemeral sessions.
      */
     spoolBytes?: number;
+    /**
+     * The content coding that bodies are sent in over http and https, which `Content-Encoding` tells the server,
+     * behind those that the request names. The body is compressed while it is sent, so its length is not known
+     * before; a server that does not take the coding answers 415. A `signature` of `attemptHeaders` is one of the
+     * body without it; a body is signed for `awsSigV4` only by S3's rules for bodies that are not signed.
+     */
+    coding?: "gzip" | "zstd";
   };
   /**
    * Answers written beforehand to the questions that a load comes to. The first rule for the kind whose conditions
@@ -2182,6 +2189,10 @@ export interface TransferMetrics {
   countOfResponseHeaderBytesReceived?: number;
   /** In bytes. */
   countOfResponseBodyBytesReceived?: number;
+  /** The bytes of the request body before `upload.coding`; absent where as many were sent. */
+  countOfRequestBodyBytesBeforeEncoding?: number;
+  /** The bytes of the response body once its content coding was undone; absent where as many were received. */
+  countOfResponseBodyBytesAfterDecoding?: number;
   /** Of the connection. */
   tlsProtocolVersion?: string;
   /** Of the connection. */

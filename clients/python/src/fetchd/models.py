@@ -1132,6 +1132,11 @@ class LoadConfigurationUpload(Model):
     """Has a body that the client streams kept whole before it is sent, up to so many bytes, so that the client is
     asked for it once, however often the attempt has to send it; a larger one fails the job. The client has the
     time of `timeoutIntervalForRequest` for each part of it. Not in ephemeral sessions."""
+    coding: Literal['gzip', 'zstd'] | None = None
+    """The content coding that bodies are sent in over http and https, which `Content-Encoding` tells the server,
+    behind those that the request names. The body is compressed while it is sent, so its length is not known
+    before; a server that does not take the coding answers 415. A `signature` of `attemptHeaders` is one of the
+    body without it; a body is signed for `awsSigV4` only by S3's rules for bodies that are not signed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1918,6 +1923,10 @@ class TransferMetrics(Model):
     """In bytes."""
     count_of_response_body_bytes_received: int | None = None
     """In bytes."""
+    count_of_request_body_bytes_before_encoding: int | None = None
+    """The bytes of the request body before `upload.coding`; absent where as many were sent."""
+    count_of_response_body_bytes_after_decoding: int | None = None
+    """The bytes of the response body once its content coding was undone; absent where as many were received."""
     tls_protocol_version: str | None = None
     """Of the connection."""
     tls_cipher_suite: str | None = None
@@ -3262,6 +3271,7 @@ LoadConfigurationUpload._members = (
     Member("expectContinue", "expect_continue", text, False),
     Member("contentType", "content_type", text, False),
     Member("spoolBytes", "spool_bytes", integer, False),
+    Member("coding", "coding", text, False),
 )
 LoadConfiguration._members = (
     Member("redirects", "redirects", LoadConfigurationRedirects.from_json, False),
@@ -3613,6 +3623,8 @@ TransferMetrics._members = (
     Member("countOfRequestBodyBytesSent", "count_of_request_body_bytes_sent", integer, False),
     Member("countOfResponseHeaderBytesReceived", "count_of_response_header_bytes_received", integer, False),
     Member("countOfResponseBodyBytesReceived", "count_of_response_body_bytes_received", integer, False),
+    Member("countOfRequestBodyBytesBeforeEncoding", "count_of_request_body_bytes_before_encoding", integer, False),
+    Member("countOfResponseBodyBytesAfterDecoding", "count_of_response_body_bytes_after_decoding", integer, False),
     Member("tlsProtocolVersion", "tls_protocol_version", text, False),
     Member("tlsCipherSuite", "tls_cipher_suite", text, False),
     Member("certificates", "certificates", lambda value: listed(ShownCertificate.from_json)(value), False),

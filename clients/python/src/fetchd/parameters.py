@@ -514,6 +514,7 @@ class LoadConfigurationUpload(TypedDict, total=False):
     expectContinue: Literal['automatic', 'always', 'never']
     contentType: str
     spoolBytes: int
+    coding: Literal['gzip', 'zstd']
 
 
 class LoadConfiguration(TypedDict, total=False):
