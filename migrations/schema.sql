@@ -1115,9 +1115,10 @@ CREATE FUNCTION public.webhook_events() RETURNS text[]
     AS $$
     SELECT ARRAY[
         'job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled',
-        'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted',
-        'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished',
-        'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
+        'job.informational', 'job.waitingForConnectivity', 'job.response', 'job.becameDownload',
+        'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress',
+        'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed',
+        'credentials.changed', 'endpoint.disabled'
     ]
 $$;
 

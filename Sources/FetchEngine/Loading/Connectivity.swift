@@ -1,4 +1,5 @@
 import EventLoop
+import Synchronization
 
 /// Decides whether a load whose connection could not be made waits for the network (BEY-2).
 struct Connectivity {
@@ -23,9 +24,13 @@ struct Connectivity {
 }
 
 extension Load {
-    /// Waits before another attempt; the first time the delegate is notified.
+    /// Waits before another attempt; the first time that is a step of the load, and the delegate is notified.
     func awaitConnectivity(for delay: Duration, isFirst: Bool, on loop: isolated TransferLoop) async throws(LoadError) {
-        if isFirst { await client?.waitsForConnectivity() }
+        if isFirst {
+            let url = currentRequest.url.withoutCredentials()
+            record.withLock { $0.steps.append(.awaitedConnectivity(url)) }
+            await client?.waitsForConnectivity()
+        }
         var moment = MonotonicTime.now.advanced(by: delay)
         if let deadline { moment = min(moment, deadline) }
         await pause(until: moment, on: loop)

@@ -230,7 +230,7 @@ private struct PositionWriter {
             append(Int64(challenge.previousFailureCount))
             append(challenge.answer.rawValue)
         // No load goes on by them.
-        case .canonicalized, .informed: isComplete = false
+        case .canonicalized, .informed, .awaitedConnectivity: isComplete = false
         }
     }
 }

@@ -10,6 +10,8 @@ public enum LoadStep: Sendable {
     case challenged(AnsweredChallenge)
     /// A server sent an informational response (1xx) before its response; 100 is none.
     case informed(InformationalResponse)
+    /// No connection could be made for the request to this URL, and the load waits for one.
+    case awaitedConnectivity(URLRecord)
 }
 
 /// A response that comes before the final one of a request, such as 103 (Early Hints).
@@ -47,7 +49,7 @@ extension LoadStep {
     var isDecision: Bool {
         switch self {
         case .redirected, .challenged: true
-        case .canonicalized, .informed: false
+        case .canonicalized, .informed, .awaitedConnectivity: false
         }
     }
 

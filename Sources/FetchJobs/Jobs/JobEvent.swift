@@ -10,6 +10,7 @@ package struct JobEvent: Sendable {
         case challenged = "job.challenged"
         case challengeCancelled = "job.challengeCancelled"
         case informational = "job.informational"
+        case waitingForConnectivity = "job.waitingForConnectivity"
         case response = "job.response"
         case becameDownload = "job.becameDownload"
         case bodyWanted = "job.bodyWanted"
@@ -60,6 +61,7 @@ extension LoadStep {
         case .challenged(let challenge):
             challenge.answer == .cancelAuthenticationChallenge ? .challengeCancelled : .challenged
         case .informed: .informational
+        case .awaitedConnectivity: .waitingForConnectivity
         }
     }
 
@@ -77,6 +79,7 @@ extension LoadStep {
         case .redirected(let redirect): redirect.write(&writer, urls)
         case .challenged(let challenge): challenge.write(&writer)
         case .informed(let response): response.writeWithoutSecrets(&writer, urls)
+        case .awaitedConnectivity(let url): writer.member("url", urls.text(of: url))
         }
     }
 }

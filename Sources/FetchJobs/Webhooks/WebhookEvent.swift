@@ -12,6 +12,8 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case jobChallengeCancelled = "job.challengeCancelled"
     /// An informational response came before the response (BEY-11).
     case jobInformational = "job.informational"
+    /// No connection can be made for now, and the load waits for one (BEY-2).
+    case jobWaitingForConnectivity = "job.waitingForConnectivity"
     /// The response is there; one for each part of a body whose parts replace one another.
     case jobResponse = "job.response"
     /// The response is written to a file from now on.

@@ -304,7 +304,7 @@ final class JobDecisions: LoadAdviser {
         return switch context.lastStep {
         case .redirected: .redirect
         case .challenged: .challenge
-        case .canonicalized, .informed, nil: job.attempt > 1 ? .retry : .first
+        case .canonicalized, .informed, .awaitedConnectivity, nil: job.attempt > 1 ? .retry : .first
         }
     }
 

@@ -239,16 +239,32 @@ import Testing
         let origin = try WireOrigin(isOpen: false) { connection in
             while try connection.receiveHead() != nil { try connection.send(answer()) }
         }
-        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { service in
+            let configuration =
+                #"{"connections": {"waitsForConnectivity": true}, "timeouts": {"timeoutIntervalForResource": 60}}"#
+            let hook = #"{"url": "http://\#(receiver.rule)/hook", "events": ["job.waitingForConnectivity"]}"#
             let body =
                 #"{"request": "\#(origin.url())", "configuration": {"connections": {"waitsForConnectivity": true}}}"#
             let asked = try await service.request(.post, "/v1/jobs", body: body)
-            let id = try #require(member(asked.json, "id", as: String.self))
-            _ = try await service.job(id) { member($0, "state") == "running" }
-            try origin.open()
-            let end = try await service.job(id) { member($0, "state") == "succeeded" }
-            #expect(status(of: end) == 200)
-            #expect(member(end, "attempts", as: [Any].self)?.count == 1)
+            let id = try #require(member(asked.json, "id", as: String.self), "\(asked.text)")
+            var (text, isOpen) = ("", false)
+            for try await chunk in try await service.stream("/v1/jobs/\(id)/events").0 {
+                text += String(decoding: chunk, as: UTF8.self)
+                guard !isOpen, text.contains("event: job.waitingForConnectivity\n") else { continue }
+                try origin.open()
+                isOpen = true
+            }
+            let events = ToldEvent.all(in: text).filter { $0.name != "job.progress" }
+            let names = ["job.started", "job.waitingForConnectivity", "job.response", "job.finished"]
+            try #require(events.map(\.name) == names)
+            #expect(member(events[1].data, "url") == origin.url("/a?b"))
+            #expect(member(events[3].data, "response", "status") == 200)
+            #expect(member(events[3].data, "attempts", as: [Any].self)?.count == 1)
+            let message = try await receiver.next()
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
+            #expect(member(json, "type") == "job.waitingForConnectivity" && member(json, "data", "sequence") == "1.2")
+            #expect(member(json, "data", "details", "url") == origin.url("/a?b"))
         }
     }
 }

@@ -291,21 +291,21 @@ export type JobState = "scheduled" | "queued" | "running" | "awaitingDecision" |
  * form before anything was sent: the job's into its standard form, where `url` was written otherwise and
  * `writtenURL` is kept, or http into https by `tls.strictTransport`. `job.challengeCancelled` — a challenge was
  * answered with cancel, which has ended the load; there is no `job.challenged` for it. `job.redirected`,
- * `job.challenged`, `job.informational`, `job.response`, `job.becameDownload`, `job.resumedAtOffset`,
- * `job.bodyWanted`, `job.question` and `job.destinationCreated` — as in the job's event stream, which has the two
- * above as well. `job.progress` — how far the transfer is, at most every 5 s while it changes. Of all these the
- * message holds the job's id, `sequence`, which numbers the events of the job by attempt, and `details`, what the
- * event stream has as the event's data. `job.finished` — the job has reached its final state; the message holds
- * the job. `session.eventsFinished` — the events of all jobs of a background session were delivered, and it has no
- * other jobs; the message holds the session. `session.invalidated` — the session takes no jobs and has none;
- * nothing more comes from it. `group.finished` — the group takes no jobs and all of its jobs are final; the
- * message holds the group. `cookies.changed` — cookies of the session whose id the message holds were set or
- * removed. `credentials.changed` — credentials of the tenant were stored or removed. Changes that the receiver was
- * not told of yet are one message. `endpoint.disabled` — another endpoint of the tenant, which the message holds,
- * gets no messages any more. `endpoint.test` — somebody has asked for a message to this endpoint, which it holds;
- * it is sent whatever the endpoint lists.
+ * `job.challenged`, `job.informational`, `job.waitingForConnectivity`, `job.response`, `job.becameDownload`,
+ * `job.resumedAtOffset`, `job.bodyWanted`, `job.question` and `job.destinationCreated` — as in the job's event
+ * stream, which has the two above as well. `job.progress` — how far the transfer is, at most every 5 s while it
+ * changes. Of all these the message holds the job's id, `sequence`, which numbers the events of the job by
+ * attempt, and `details`, what the event stream has as the event's data. `job.finished` — the job has reached its
+ * final state; the message holds the job. `session.eventsFinished` — the events of all jobs of a background
+ * session were delivered, and it has no other jobs; the message holds the session. `session.invalidated` — the
+ * session takes no jobs and has none; nothing more comes from it. `group.finished` — the group takes no jobs and
+ * all of its jobs are final; the message holds the group. `cookies.changed` — cookies of the session whose id the
+ * message holds were set or removed. `credentials.changed` — credentials of the tenant were stored or removed.
+ * Changes that the receiver was not told of yet are one message. `endpoint.disabled` — another endpoint of the
+ * tenant, which the message holds, gets no messages any more. `endpoint.test` — somebody has asked for a message
+ * to this endpoint, which it holds; it is sent whatever the endpoint lists.
  */
-export type WebhookEvent = "job.started" | "job.canonicalized" | "job.redirected" | "job.challenged" | "job.challengeCancelled" | "job.informational" | "job.response" | "job.becameDownload" | "job.resumedAtOffset" | "job.bodyWanted" | "job.question" | "job.destinationCreated" | "job.progress" | "job.finished" | "session.eventsFinished" | "session.invalidated" | "group.finished" | "cookies.changed" | "credentials.changed" | "endpoint.disabled" | "endpoint.test";
+export type WebhookEvent = "job.started" | "job.canonicalized" | "job.redirected" | "job.challenged" | "job.challengeCancelled" | "job.informational" | "job.waitingForConnectivity" | "job.response" | "job.becameDownload" | "job.resumedAtOffset" | "job.bodyWanted" | "job.question" | "job.destinationCreated" | "job.progress" | "job.finished" | "session.eventsFinished" | "session.invalidated" | "group.finished" | "cookies.changed" | "credentials.changed" | "endpoint.disabled" | "endpoint.test";
 
 /** The id of a question. */
 export type QuestionID = string;
@@ -1273,7 +1273,10 @@ export interface LoadConfiguration {
      * where TLS agrees on it, else 1.1.
      */
     httpVersion?: "automatic" | "1.1" | "2";
-    /** Whether a load that finds no connection waits for one as long as the resource may take. */
+    /**
+     * Whether a load that finds no connection waits for one as long as the resource may take; the event
+     * `job.waitingForConnectivity` tells that it does.
+     */
     waitsForConnectivity?: boolean;
     /** The kinds of addresses that are connected to. */
     addressFamily?: "any" | "ipv4" | "ipv6";

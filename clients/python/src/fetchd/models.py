@@ -30,7 +30,7 @@ Timestamp: TypeAlias = "datetime"
 
 JobState: TypeAlias = "Literal['scheduled', 'queued', 'running', 'awaitingDecision', 'suspended', 'succeeded', 'failed', 'cancelled']"
 
-WebhookEvent: TypeAlias = "Literal['job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']"
+WebhookEvent: TypeAlias = "Literal['job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled', 'job.informational', 'job.waitingForConnectivity', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']"
 
 QuestionID: TypeAlias = "str"
 
@@ -1026,7 +1026,8 @@ class LoadConfigurationConnections(Model):
     """`1.1`: that alone. `2`: over http 2 alone, by prior knowledge; over https as `automatic`. `automatic`: 2 where
     TLS agrees on it, else 1.1."""
     waits_for_connectivity: bool | None = None
-    """Whether a load that finds no connection waits for one as long as the resource may take."""
+    """Whether a load that finds no connection waits for one as long as the resource may take; the event
+    `job.waitingForConnectivity` tells that it does."""
     address_family: Literal['any', 'ipv4', 'ipv6'] | None = None
     """The kinds of addresses that are connected to."""
     maximum_bytes_per_second: int | None = None

@@ -26,7 +26,7 @@ Timestamp: TypeAlias = str | datetime
 
 JobState: TypeAlias = Literal['scheduled', 'queued', 'running', 'awaitingDecision', 'suspended', 'succeeded', 'failed', 'cancelled']
 
-WebhookEvent: TypeAlias = Literal['job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled', 'job.informational', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']
+WebhookEvent: TypeAlias = Literal['job.started', 'job.canonicalized', 'job.redirected', 'job.challenged', 'job.challengeCancelled', 'job.informational', 'job.waitingForConnectivity', 'job.response', 'job.becameDownload', 'job.resumedAtOffset', 'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled', 'endpoint.test']
 
 QuestionState: TypeAlias = Literal['open', 'answered', 'closed']
 
