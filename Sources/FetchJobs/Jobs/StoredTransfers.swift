@@ -13,7 +13,8 @@ package struct StoredTransfers: Sendable, Hashable {
         "request", "response", "duration", "countOfRequestHeaderBytesSent", "countOfRequestBodyBytesSent",
         "countOfResponseHeaderBytesReceived", "countOfResponseBodyBytesReceived", "domainLookup", "connect",
         "secureConnection", "tlsProtocolVersion", "tlsCipherSuite", "connectionWasLost", "requestHeaders",
-        "responseHeaders", "certificates", "cookies",
+        "responseHeaders", "certificates", "cookies", "isProxyConnection", "resourceFetchType",
+        "countOfRequestBodyBytesBeforeEncoding", "countOfResponseBodyBytesAfterDecoding",
     ]
     /// A time, which is stored as the seconds since the attempt began.
     private static let fetchStart = "fetchStart"
@@ -99,6 +100,13 @@ extension TransactionMetrics {
                 for name in names.prefix(Self.maximumCookies) { writer.value(Self.cut(name)) }
             }
         }
+        write(isProxyConnection ? true : nil) { $0.value($1) }
+        write(resourceFetchType == .networkLoad ? nil : resourceFetchType.rawValue) { $0.value($1) }
+        let (sent, received) = (countOfRequestBodyBytesSent, countOfResponseBodyBytesReceived)
+        let (given, gotten) = (countOfRequestBodyBytesBeforeEncoding, countOfResponseBodyBytesAfterDecoding)
+        // Of a transfer before a load was parked they are not on record.
+        write(given == sent || given == 0 ? nil : given) { $0.value($1) }
+        write(gotten == received || gotten == 0 ? nil : gotten) { $0.value($1) }
     }
 
     /// Nil when it did not happen.

@@ -7,7 +7,8 @@ struct TransferDocument: Decodable {
         case url, status, networkProtocolName, remoteAddress, remotePort, isReusedConnection, connectionWasLost
         case fetchStart, domainLookup, connect, secureConnection, request, response, duration
         case countOfRequestHeaderBytesSent, countOfRequestBodyBytesSent, countOfResponseHeaderBytesReceived
-        case countOfResponseBodyBytesReceived, tlsProtocolVersion, tlsCipherSuite
+        case countOfResponseBodyBytesReceived, tlsProtocolVersion, tlsCipherSuite, isProxyConnection, resourceFetchType
+        case countOfRequestBodyBytesBeforeEncoding, countOfResponseBodyBytesAfterDecoding
     }
 
     let url: String
@@ -30,6 +31,10 @@ struct TransferDocument: Decodable {
     let countOfResponseBodyBytesReceived: Int64?
     let tlsProtocolVersion: String?
     let tlsCipherSuite: String?
+    let isProxyConnection: Bool?
+    let resourceFetchType: ResourceFetchType?
+    let countOfRequestBodyBytesBeforeEncoding: Int64?
+    let countOfResponseBodyBytesAfterDecoding: Int64?
 
     /// - Parameter start: When the task began.
     func metrics(since start: Date) throws -> TransactionMetrics {
@@ -55,6 +60,12 @@ struct TransferDocument: Decodable {
         metrics.countOfRequestBodyBytesSent = countOfRequestBodyBytesSent ?? 0
         metrics.countOfResponseHeaderBytesReceived = countOfResponseHeaderBytesReceived ?? 0
         metrics.countOfResponseBodyBytesReceived = countOfResponseBodyBytesReceived ?? 0
+        metrics.countOfRequestBodyBytesBeforeEncoding =
+            countOfRequestBodyBytesBeforeEncoding ?? metrics.countOfRequestBodyBytesSent
+        metrics.countOfResponseBodyBytesAfterDecoding =
+            countOfResponseBodyBytesAfterDecoding ?? metrics.countOfResponseBodyBytesReceived
+        metrics.isProxyConnection = isProxyConnection ?? false
+        metrics.resourceFetchType = resourceFetchType ?? .networkLoad
         metrics.negotiatedTLSProtocolVersion = tlsProtocolVersion
         metrics.negotiatedTLSCipherSuite = tlsCipherSuite
         return metrics

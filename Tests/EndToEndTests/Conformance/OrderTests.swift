@@ -208,6 +208,58 @@ import Testing
         #expect(transfers[1]["countOfResponseBodyBytesReceived"] as? Int == 5)
     }
 
+    // httpbin sends 200 bytes of JSON or so in a content coding.
+    // Proves: BEY-1.
+    @Test(arguments: ["gzip", "deflate"])
+    func `the bytes of a body are told before and after its coding was undone`(_ coding: String) async throws {
+        let rig = try SharedService.current
+        let job = try await rig.fetch(try rig.bin("/\(coding)"))
+        let transfer = try #require(member(job, "attempts", "0", "metrics", "0", as: [String: Any].self))
+        let received = try #require(transfer["countOfResponseBodyBytesReceived"] as? Int)
+        let decoded = try #require(transfer["countOfResponseBodyBytesAfterDecoding"] as? Int)
+        #expect(decoded > received && received > 0)
+        #expect(member(job, "body", "bytes") == decoded)
+        let plain = try await rig.fetch(try rig.bin("/get"))
+        #expect(member(plain, "attempts", "0", "metrics", "0", as: [String: Any].self)?.keys.contains("url") == true)
+        #expect(
+            member(plain, "attempts", "0", "metrics", "0", "countOfResponseBodyBytesAfterDecoding", as: Int.self) == nil
+        )
+    }
+
+    // Proves: BEY-1.
+    @Test func `a transfer tells that its response was stored`() async throws {
+        let rig = try SharedService.current
+        let session = try await rig.makeSession()
+        let play = rig.stage.play(answer("200 OK", "Cache-Control: max-age=60", body: "x"))
+        var sources: [String?] = []
+        for _ in 0..<2 {
+            let job = try await rig.fetch(play.url(), session: session)
+            sources.append(member(job, "attempts", "0", "metrics", "0", "resourceFetchType"))
+        }
+        #expect(sources == [nil, "localCache"] && play.requests.count == 1)
+    }
+
+    // The redirect's transfer too; the job is what both ways tell last.
+    // Proves: BEY-1.
+    @Test func `the event of a job's end has what was measured`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("302 Found", "Location: next"), answer(body: "x"))
+        let hook = rig.other.play("HTTP/1.1 204 No Content\r\n\r\n")
+        let endpoint = try await rig.service.request(
+            .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(hook.url("hook"))"}"#)
+        let name = try #require(member(endpoint.json, "id", as: String.self), "\(endpoint.text)")
+        let job = try await rig.service.fetch(play.url(), more: #", "webhook": {"endpoint": "\#(name)"}"#)
+        let id = try #require(member(job, "id", as: String.self))
+        try await until { !hook.requests.isEmpty }
+        let message = try JSONSerialization.jsonObject(with: Data(hook.requests[0].body)) as? [String: Any]
+        let told = try #require(member(message ?? [:], "data", "job", as: [String: Any].self))
+        let followed = try #require(try await rig.events(of: id).last?.data)
+        let measured = try [job, told, followed].map { job in
+            NSArray(array: try #require(member(job, "attempts", "0", "metrics", as: [[String: Any]].self)))
+        }
+        #expect(measured[0].count == 2 && measured[1] == measured[0] && measured[2] == measured[0])
+    }
+
     // R31
     @Test(arguments: ["data", "download", "upload"])
     func `a job of any kind is measured, whatever came of it`(_ kind: String) async throws {

@@ -14,12 +14,16 @@ struct ProxyRuleTests {
         #""proxy": {"url": "\#(scheme)://127.0.0.1:\#(server.port)"\#(more)}"#
     }
 
-    // Proves: NET-5, NET-7, SES-11, BEY-18.
-    @Test func `an HTTP proxy is asked for the whole URL`() async throws {
+    // Proves: NET-5, NET-7, SES-11, BEY-18, BEY-1.
+    @Test func `an HTTP proxy is asked for the whole URL, and the transfer tells that there was one`() async throws {
         let rig = try SharedService.current
         let (squid, play) = (try rig.server("squid"), rig.stage.play(answer("200 OK", body: "through")))
         let job = try await rig.fetch(play.url("a"), configuration: proxy("http", squid))
         #expect(try await rig.text(of: job) == "through")
+        #expect(member(job, "attempts", "0", "metrics", "0", "isProxyConnection") == true)
+        #expect(member(job, "attempts", "0", "metrics", "0", "remotePort") == Int(squid.port))
+        let direct = try await rig.fetch(play.url("b"))
+        #expect(member(direct, "attempts", "0", "metrics", "0", "isProxyConnection", as: Bool.self) == nil)
         #expect(play.requests.first?.values("via").isEmpty == false)
         try await until { squid.directory.text(of: "access.log").contains("GET \(play.url("a"))") }
     }

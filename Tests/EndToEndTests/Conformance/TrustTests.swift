@@ -105,6 +105,49 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         }
     }
 
+    // OpenSSL's own server ends the handshake with an alert.
+    // Proves: ERR-4.
+    @Test func `a server that insists on an identity that it trusts refuses a stranger's by name`() async throws {
+        let origin = try TLSOrigin(options: ["-Verify", "1", "-verify_return_error"])
+        let stranger = try await TestAuthority(name: "Stranger").issue("client")
+        let rules = ["127.0.0.1:\(origin.port)", "localhost"]
+        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self).replacing("\n", with: "\\n") }
+        try await ServiceProcess.with(allowing: rules) { service in
+            let trust = #""serverTrust": {"policy": "custom", "anchors": "\#(text(origin.certificate))"}"#
+            let identity =
+                #""authentication": {"credential": {"certificateChain": "\#(text(stranger.certificate))", "#
+                + #""privateKey": "\#(text(stranger.key))"}}"#
+            for (configuration, name, code) in [
+                (trust, "clientCertificateRequired", -1206),
+                ("\(trust), \(identity)", "clientCertificateRejected", -1205),
+            ] {
+                let job = try await service.fetch(
+                    "https://localhost:\(origin.port)/",
+                    more: #", "configuration": {\#(configuration), "retry": {"maximumAttempts": 1}}"#)
+                #expect(errorName(of: job) == name && member(job, "error", "code") == code, "\(job)")
+            }
+        }
+    }
+
+    // nginx logs the version of its side.
+    // Proves: BEY-1.
+    @Test(arguments: [("good", "TLSv1.3"), ("old", "TLSv1.2")])
+    func `a transfer tells the version and the cipher of its connection`(_ name: String, _ version: String)
+        async throws
+    {
+        let rig = try SharedService.current
+        let server = try rig.server(name)
+        let job = try await rig.fetch(url(server), configuration: trusting(of: server))
+        let transfer = try #require(
+            member(job, "attempts", "0", "metrics", "0", as: [String: Any].self), "\(job)")
+        #expect(transfer["tlsProtocolVersion"] as? String == version)
+        let cipher = try #require(transfer["tlsCipherSuite"] as? String)
+        #expect(cipher.hasPrefix(version == "TLSv1.3" ? "TLS_" : "ECDHE-"), "\(cipher)")
+        let times = try #require(transfer["secureConnection"] as? [Double])
+        #expect(times.count == 2 && times[0] <= times[1])
+        #expect(try await server.requestsByTLS().last?.hasSuffix(version) == true)
+    }
+
     // Nginx answers plain HTTP there with 400.
     // Proves: BEY-19, RED-7.
     @Test func `a host is reached by https alone where a job says so, and the job tells it`() async throws {

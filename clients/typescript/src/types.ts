@@ -2200,6 +2200,10 @@ export interface TransferMetrics {
   tlsProtocolVersion?: string;
   /** Of the connection. */
   tlsCipherSuite?: string;
+  /** Whether the connection went to a proxy, whose address is then the remote one. Absent when not. */
+  isProxyConnection?: boolean;
+  /** What the response was fetched from; absent where that was the network. */
+  resourceFetchType?: "localCache";
   /**
    * The certificates that the server has shown, its own first. Absent on a connection that stood before, and of
    * transfers before a load was parked.

@@ -85,6 +85,8 @@ struct JobHops {
         "countOfRequestHeaderBytesSent": "Header bytes sent", "countOfRequestBodyBytesSent": "Body bytes sent",
         "countOfResponseHeaderBytesReceived": "Header bytes received",
         "countOfResponseBodyBytesReceived": "Body bytes received", "tlsProtocolVersion": "TLS version",
-        "tlsCipherSuite": "TLS cipher suite",
+        "tlsCipherSuite": "TLS cipher suite", "isProxyConnection": "By a proxy", "resourceFetchType": "Fetched from",
+        "countOfRequestBodyBytesBeforeEncoding": "Body bytes before coding",
+        "countOfResponseBodyBytesAfterDecoding": "Body bytes after decoding",
     ]
 }

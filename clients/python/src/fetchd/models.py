@@ -1932,6 +1932,10 @@ class TransferMetrics(Model):
     """Of the connection."""
     tls_cipher_suite: str | None = None
     """Of the connection."""
+    is_proxy_connection: bool | None = None
+    """Whether the connection went to a proxy, whose address is then the remote one. Absent when not."""
+    resource_fetch_type: Literal['localCache'] | None = None
+    """What the response was fetched from; absent where that was the network."""
     certificates: list[ShownCertificate] | None = None
     """The certificates that the server has shown, its own first. Absent on a connection that stood before, and of
     transfers before a load was parked."""
@@ -3628,6 +3632,8 @@ TransferMetrics._members = (
     Member("countOfResponseBodyBytesAfterDecoding", "count_of_response_body_bytes_after_decoding", integer, False),
     Member("tlsProtocolVersion", "tls_protocol_version", text, False),
     Member("tlsCipherSuite", "tls_cipher_suite", text, False),
+    Member("isProxyConnection", "is_proxy_connection", boolean, False),
+    Member("resourceFetchType", "resource_fetch_type", text, False),
     Member("certificates", "certificates", lambda value: listed(ShownCertificate.from_json)(value), False),
     Member("cookies", "cookies", listed(text), False),
 )
