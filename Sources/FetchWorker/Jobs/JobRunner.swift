@@ -420,6 +420,7 @@ package final class JobRunner: Sendable {
         var (request, made) = try await content.request(for: job.request, of: job.tenant)
         copies += made
         request.bodyCoding = terms.settings.upload.coding
+        if request.url.isHTTP { request.tell(priority: job.spec.priority) }
         if !job.spec.request.attemptHeaders.isEmpty {
             try await addAttemptHeaders(to: &request, of: job)
             // They are good for this attempt only.

@@ -16,3 +16,16 @@ extension Request {
         if let properties = job.properties { self[.byProtocol] = properties }
     }
 }
+
+extension Request {
+    private static let priorityField = HTTPField.Name(constant: "Priority")
+
+    /// Tells servers and proxies the priority of its job, unless it tells one itself (RFC 9218 §4.1).
+    ///
+    /// The priority of most jobs is what they take it for by themselves.
+    mutating func tell(priority: Double) {
+        let urgency = priority < 0.5 ? 3 + (0.5 - priority) * 8 : 3 - (priority - 0.5) * 6
+        guard urgency.rounded() != 3, headerFields[Self.priorityField] == nil else { return }
+        headerFields[Self.priorityField] = "u=\(Int(urgency.rounded()))"
+    }
+}

@@ -512,7 +512,10 @@ export interface JobSpec {
   session?: SessionIDOrDefault;
   request: RequestOrURL;
   configuration?: LoadConfiguration;
-  /** Of two jobs that wait, the one with more goes first. */
+  /**
+   * Of two jobs that wait, the one with more goes first. A server is told it as the `Priority` of RFC 9218, by
+   * `u=0` for 1 to `u=7` for 0, where it is not the 3 of most jobs and the request has no such field itself.
+   */
   priority?: number;
   /** Not to start before; a time that has passed is now. */
   runAt?: Timestamp;

@@ -435,7 +435,8 @@ class JobSpec(Model):
     request: RequestOrURL
     configuration: LoadConfiguration | None = None
     priority: float | None = None
-    """Of two jobs that wait, the one with more goes first."""
+    """Of two jobs that wait, the one with more goes first. A server is told it as the `Priority` of RFC 9218, by
+    `u=0` for 1 to `u=7` for 0, where it is not the 3 of most jobs and the request has no such field itself."""
     run_at: Timestamp | None = None
     """Not to start before; a time that has passed is now."""
     expires_at: Timestamp | None = None
