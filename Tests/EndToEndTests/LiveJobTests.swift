@@ -49,6 +49,43 @@ import Testing
         }
     }
 
+    // Each piece of the origin's ends in the middle of a line, and the next one comes when the lines before are there.
+    // Proves: BEY-28.
+    @Test func `a body is given line by line as it comes, if that is asked for`() async throws {
+        let pieces = ["one\r\ntw", "o\n\nthr", "ee\nlast"]
+        let gates = [Gate(), Gate()]
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                for (number, piece) in pieces.enumerated() {
+                    if number > 0 { try gates[number - 1].wait() }
+                    try connection.send("\(piece.utf8.count)\r\n\(piece)\r\n")
+                }
+                try connection.send("0\r\n\r\n")
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(#"{"kind": "download", "request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            let path = "/v1/jobs/\(id)/body"
+            #expect(try await service.request(.get, path + "?framing=words").status == 400)
+            try await until { try await service.request(.head, path).status == 200 }
+            let (body, response) = try await service.stream(path + "?framing=lines")
+            #expect(response.status == .ok)
+            var (text, whole) = ("", [String]())
+            for try await chunk in body {
+                text += String(decoding: chunk, as: UTF8.self)
+                whole.append(text)
+                if text == "one\r\n" { gates[0].open() }
+                if text == "one\r\ntwo\n\n" { gates[1].open() }
+            }
+            #expect(text == pieces.joined())
+            #expect(whole.dropLast().allSatisfy { $0.hasSuffix("\n") }, "\(whole)")
+            let job = try await service.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "file", "bytes", as: Int.self) != nil)
+            #expect(try await service.request(.get, path + "?framing=lines").text == pieces.joined())
+        }
+    }
+
     // A body that ends short does not look like a whole one.
     // Proves: ERR-5.
     @Test func `the body of a job that fails is cut short for who follows it`() async throws {

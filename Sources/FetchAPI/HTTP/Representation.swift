@@ -35,9 +35,11 @@ struct Representation: Sendable {
             bytes, status: part.contentRange == nil ? .ok : .partialContent, headers, call, blobs)
     }
 
+    static let redirectParameter = "redirect"
+
     /// Whether the client of a call may be sent to a store; what a query for stored bytes can say.
     static func mayRedirect(_ call: Call) throws -> Bool {
-        try call.query(allowing: ["redirect"]).bool("redirect") ?? false
+        try call.query(allowing: [redirectParameter]).bool(redirectParameter) ?? false
     }
 
     /// The way to the bytes where the store gives them to clients by itself; nil where it does not.

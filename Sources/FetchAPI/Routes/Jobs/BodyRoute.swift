@@ -33,7 +33,9 @@ struct BodyRoute: Sendable {
     // MARK: Reading
 
     private func read(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let redirects = try Representation.mayRedirect(call)
+        let query = try call.query(allowing: [Representation.redirectParameter, Framing.parameter])
+        let redirects = try query.bool(Representation.redirectParameter) ?? false
+        let framing = try query.oneOf(Framing.parameter, Framing.self)
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
         // Each look asks several questions, and the job may end between two of them: only a job that had ended before
         // the look began has no body.
@@ -41,7 +43,7 @@ struct BodyRoute: Sendable {
         var (state, looks) = (JobState.queued, 0)
         repeat {
             let wasFinal = state.isFinal
-            let found = try await find(id, of: tenant, for: call, redirects: redirects)
+            let found = try await find(id, of: tenant, for: call, redirects: redirects, in: framing)
             if let response = found.response { return response }
             if found.isMoving, ContinuousClock.now < deadline {
                 try await Task.sleep(for: Self.pollInterval)
@@ -67,7 +69,7 @@ struct BodyRoute: Sendable {
 
     /// The body as it is stored, or as it comes, to this node or to another one.
     private func find(
-        _ id: Job.ID, of tenant: Tenant.ID, for call: Call, redirects: Bool
+        _ id: Job.ID, of tenant: Tenant.ID, for call: Call, redirects: Bool, in framing: Framing?
     ) async throws -> Found {
         // Looked at first: a job that ends in between has its result by then.
         let running = live.job(id, of: tenant)
@@ -77,7 +79,7 @@ struct BodyRoute: Sendable {
         }
         if let running, let body = running.body {
             do {
-                return Found(response: try await follow(body, of: running, call), state: .running)
+                return Found(response: try await follow(body, of: running, call, in: framing), state: .running)
             } catch let error as StoreError where error.code == .blobGone {
                 return Found(state: .running, isMoving: true)
             }
@@ -88,7 +90,9 @@ struct BodyRoute: Sendable {
     }
 
     /// The bytes that are there, and then those that come; ends early when the job fails.
-    private func follow(_ body: LiveBody, of job: LiveJob, _ call: Call) async throws -> Response {
+    private func follow(
+        _ body: LiveBody, of job: LiveJob, _ call: Call, in framing: Framing?
+    ) async throws -> Response {
         var headers = Representation.headers(type: body.contentType, filename: body.filename)
         headers[.cacheControl] = "no-store"
         guard call.request.method != .head else { return Response(status: .ok, headers: headers) }
@@ -98,18 +102,22 @@ struct BodyRoute: Sendable {
         let request = call.request.body
         let content = ResponseBody { writer in
             var offset: Int64 = 0
+            var lines = LineCutter()
             try await request.consumeWithCancellationOnInboundClose { _ in
                 for await _ in job.changes().cancelOnGracefulShutdown() {
                     let count = job.bodyState.count
                     while offset < count {
                         let bytes = try await file.read(from: offset, upTo: min(count - offset, 256 * 1024))
                         offset += Int64(bytes.count)
-                        try await writer.write(ByteBuffer(bytes: bytes))
+                        let whole = framing == .lines ? lines.add(bytes) : bytes
+                        if !whole.isEmpty { try await writer.write(ByteBuffer(bytes: whole)) }
                     }
                 }
             }
             let (count, isComplete, _) = job.bodyState
             guard isComplete, offset == count else { throw CancellationError() }
+            // The last line needs no end.
+            if !lines.rest.isEmpty { try await writer.write(ByteBuffer(bytes: lines.rest)) }
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: headers, body: content)
@@ -179,6 +187,35 @@ struct BodyRoute: Sendable {
         // The rest of the body is not worth reading.
         problem.headers[.connection] = "close"
         return problem
+    }
+}
+
+/// In which pieces a body is passed on while it arrives.
+enum Framing: String, CaseIterable {
+    static let parameter = "framing"
+
+    /// Whole lines, each as soon as it has come.
+    case lines
+}
+
+/// Cuts the bytes of a body into whole lines, which end with LF (BEY-28).
+struct LineCutter {
+    /// A line that is longer is passed on in pieces.
+    private static let longestLine = 262_144
+
+    /// The bytes of a line that is not whole yet.
+    private(set) var rest: [UInt8] = []
+
+    /// The lines that these bytes complete.
+    mutating func add(_ bytes: [UInt8]) -> [UInt8] {
+        let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        guard end > 0 || rest.count + bytes.count > Self.longestLine else {
+            rest += bytes
+            return []
+        }
+        let cut = end > 0 ? end : bytes.count
+        defer { rest = Array(bytes[cut...]) }
+        return rest + bytes[..<cut]
     }
 }
 
