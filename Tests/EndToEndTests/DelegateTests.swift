@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchdClient
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -73,6 +74,80 @@ private func redirecting() async throws -> LoopbackServer {
             let closed = try await service.request(
                 .get, "/v1/questions/\(try #require(member(question, "id", as: String.self)))")
             #expect(member(closed.json, "reason") == "expired")
+        }
+    }
+
+    /// A question that nobody answers.
+    private struct Silence: Sendable {
+        let kind: String
+        var path = "/a"
+        /// Further members of the job's configuration, which end those of the delegate.
+        var configuration = ""
+        var request = ""
+        var job = ""
+        /// Of what its job comes to.
+        let holds: @Sendable ([String: Any]) -> Bool
+    }
+
+    private static let silences = [
+        Silence(kind: "willPerformHTTPRedirection", path: "/go", configuration: #""redirects": {"policy": "return""#) {
+            member($0, "response", "status") == 302
+        },
+        Silence(kind: "didReceiveChallenge", path: "/closed") { member($0, "response", "status") == 401 },
+        Silence(kind: "didReceiveResponse") { member($0, "body", "bytes") == 4 },
+        Silence(kind: "willCacheResponse", path: "/kept") { member($0, "state") == "succeeded" },
+        Silence(
+            kind: "needNewBodyStream",
+            configuration: #""retry": {"maximumAttempts": 1}, "timeouts": {"timeoutIntervalForRequest": 1"#,
+            request: #", "method": "POST", "body": {"stream": true}"#, job: #", "kind": "upload""#
+        ) { member($0, "state") == "failed" && member($0, "error", "name") == "timedOut" },
+        Silence(kind: "decideDestination", job: #", "kind": "download""#) {
+            member($0, "file", "filename", as: String.self) == member($0, "response", "suggestedFilename")
+        },
+        Silence(kind: "shouldDecodeSourceData", path: "/a.gz", job: #", "kind": "download""#) {
+            member($0, "file", "filename") == "a.gz" && member($0, "file", "bytes") == archive.count
+        },
+    ]
+
+    private static let archive = Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
+
+    // The configuration decides: a body is waited for no longer than the request's interval, a file is not decoded.
+    // Proves: DLG-5.
+    @Test func `every kind of question has its limit of time, and what holds then`() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Array(Self.archive), to: "root/a.gz")
+        let origin = try await LoopbackServer.nginx(
+            in: directory,
+            """
+            absolute_redirect off; types { application/gzip gz; }
+            location = /go { return 302 /a; } location = /a { return 200 "here"; }
+            location = /kept { add_header Cache-Control max-age=60; return 200 "kept"; }
+            location = /closed { add_header WWW-Authenticate 'Basic realm="r"' always; return 401; }
+            """)
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            var jobs: [(Silence, String)] = []
+            for silence in Self.silences {
+                let more = silence.configuration.isEmpty ? "" : #", "otherwise": {}}, \#(silence.configuration)"#
+                jobs.append(
+                    (
+                        silence,
+                        try await service.submit(
+                            origin.url(silence.path), asking: #"["\#(silence.kind)"]"#, more, timeout: 1,
+                            request: silence.request, spec: silence.job)
+                    ))
+            }
+            for (silence, id) in jobs {
+                let job = try await service.end(of: id)
+                #expect(silence.holds(job), "\(silence.kind) \(job)")
+                let list = try await service.request(.get, "/v1/jobs/\(id)/questions").json
+                let question = try #require(member(list, "data", "0", as: [String: Any].self), "\(silence.kind)")
+                #expect(member(question, "kind") == silence.kind && member(question, "reason") == "expired")
+                let explained = try await service.request(.get, "/v1/jobs/\(id)/explain").json
+                let by = member(explained, "attempts", "0", "decisions", "0", "by", as: [String: Any].self) ?? [:]
+                #expect(member(by, "who") == "otherwise" && member(by, "reason") == "timeout", "\(explained)")
+            }
+            let again = try await service.fetch(origin.url("/kept"))
+            #expect(member(again, "response", "fromCache") == true, "stored as the session's policy says: \(again)")
         }
     }
 
@@ -523,6 +598,42 @@ private func redirecting() async throws -> LoopbackServer {
                 }
                 #expect(events.isEmpty ? told.sorted() == messages.sorted() : told == messages, "\(told)")
             }
+        }
+    }
+
+    // The message is one that the service has sent; its receiver verifies it as those do who use the client's library.
+    // Proves: DLG-3.
+    @Test func `a message that is replayed later, or under another id, is refused, and so is a second answer`()
+        async throws
+    {
+        let later = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+        try await ask([later]) { service, id, receiver, secret in
+            let message = try await receiver.next()
+            func verify(
+                after seconds: Double = 0, _ changed: String = "", to value: String = ""
+            ) throws -> FetchdError.Code? {
+                var headers = HTTPFields()
+                for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+                    headers[try #require(HTTPField.Name(name))] = name == changed ? value : message[name]
+                }
+                do throws(FetchdError) {
+                    let read = try verifyWebhook(
+                        secrets: [secret.revealed], headers: headers, body: message.body, now: Date.now + seconds)
+                    #expect(read.type == "job.question" && read.id == message["webhook-id"])
+                    return nil
+                } catch { return error.code }
+            }
+            #expect(try verify() == nil)
+            #expect(try verify(after: 400) == .signatureInvalid)
+            #expect(try verify("webhook-id", to: "qst_01jd3v8m5qf0t8n4r6w2y9bcde") == .signatureInvalid)
+            let now = String(Int(Date.now.timeIntervalSince1970) + 1)
+            #expect(try verify("webhook-timestamp", to: now) == .signatureInvalid)
+            let question = try await service.question(of: id)
+            #expect(try await service.answer(question, #""returnResponse""#).status == 200)
+            #expect(member(try await service.end(of: id), "response", "status") == 302)
+            // Who believes a message that was repeated harms nothing.
+            #expect(try await service.answer(question, #""returnResponse""#).status == 200)
+            #expect(try await service.answer(question, #""follow""#).status == 409)
         }
     }
 

@@ -159,6 +159,89 @@ import Testing
         }
     }
 
+    /// A question as its endpoint is told it, and as the API shows it.
+    private func question(
+        of job: String, _ service: ServiceProcess, _ receiver: WebhookReceiver
+    ) async throws -> [String: Any] {
+        let message = String(decoding: try await receiver.next().body, as: UTF8.self)
+        #expect(message.contains("job.question") && !message.contains("canary"), "\(message)")
+        return try await service.question(of: job)
+    }
+
+    // By webhook and by the API, while the load is parked and after; the answers have secrets of their own.
+    // Proves: DLG-7.
+    @Test func `questions have no secret, and the secrets of their answers lie nowhere in clear`() async throws {
+        let origin = try origin { head in
+            if head.contains(" /closed"), !head.contains("Authorization") {
+                return "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=\"r\"\r\nSet-Cookie: a=canary-set\r\n"
+            }
+            return head.contains(" /go")
+                ? "HTTP/1.1 307 There\r\nLocation: /next?q=canary-location\r\nSet-Cookie: a=canary-set\r\n"
+                : "HTTP/1.1 200 OK\r\n"
+        }
+        let later = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+        let receiver = try WebhookReceiver(answers: [later])
+        let settings = ["WORKER_HOLD_SECONDS": "0"]
+        try await ServiceProcess.Place.with(
+            allowing: ["127.0.0.1:\(origin.port)", receiver.rule], settings: settings
+        ) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            let (endpoint, _) = try await receiver.endpoint(of: service)
+            func submit(_ request: String, asking kind: String) async throws -> String {
+                let delegate =
+                    #"{"via": "webhook", "endpoint": "\#(endpoint)", "questions": ["\#(kind)"], "timeout": 60}"#
+                let body = #"{"request": \#(request), "configuration": {"delegate": \#(delegate)}}"#
+                return try id(try await service.request(.post, "/v1/jobs", body: body))
+            }
+            func parked(_ count: Int) async throws {
+                try await until {
+                    try await service.request(.get, "/metrics").text.contains("fetchd_loads_parked_total \(count)")
+                }
+                #expect(try await tables(holding: "canary", place.database.client) == [])
+            }
+            let redirected = try await submit(
+                Self.request(origin.url("/go")), asking: "willPerformHTTPRedirection")
+            let first = try await question(of: redirected, service, receiver)
+            try await parked(1)
+            let fields = #"""
+                [{"name": "Authorization", "value": "Bearer canary-answer"},
+                 {"name": "X-Mine", "value": "canary-mine", "sensitive": true}]
+                """#
+            let challenged = try await submit(
+                #"{"url": "\#(origin.url("/closed"))"}"#, asking: "didReceiveChallenge")
+            let second = try await question(of: challenged, service, receiver)
+            try await parked(2)
+            let answers = [
+                try await service.answer(first, #"{"answer": "follow", "request": {"headers": \#(fields)}}"#),
+                try await service.answer(
+                    second,
+                    #"{"answer": "useCredential", "credential": {"user": "u", "password": "canary-password"}}"#),
+            ]
+            for answer in answers {
+                #expect(answer.status == 200 && !answer.text.contains("canary"), "\(answer.text)")
+            }
+            for job in [redirected, challenged] {
+                #expect(member(try await service.end(of: job), "response", "status") == 200)
+                for path in ["", "/questions", "/explain", "/har", "/events"] {
+                    let answer = try await service.request(.get, "/v1/jobs/\(job)\(path)")
+                    #expect(answer.status == 200 && !answer.text.contains("canary"), "\(path) \(answer.text)")
+                }
+            }
+            for path in ["/v1/questions?state=answered", "/v1/audit", "/v1/webhooks/deliveries"] {
+                let answer = try await service.request(.get, path)
+                #expect(answer.status == 200 && !answer.text.contains("canary"), "\(path)")
+            }
+            #expect(try await tables(holding: "canary", place.database.client) == [])
+            #expect(!service.logged.contains("canary"))
+            #expect(try await service.stop() == 0)
+        }
+        // The origin alone has them.
+        for secret in ["canary-own", "Bearer canary-answer", "canary-mine", "canary-location", "canary-body"] {
+            #expect(received(origin).contains(secret), "\(secret)")
+        }
+        #expect(received(origin).contains("Authorization: Basic"))
+    }
+
     // Proves: SEC-31.
     @Test func `sensitive fields do not follow a redirect to another origin`() async throws {
         let other = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")

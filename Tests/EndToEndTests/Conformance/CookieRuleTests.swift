@@ -37,6 +37,93 @@ import Testing
             ])
     }
 
+    /// The names of the cookies that a response of a job has set, each with why it was refused, or with nothing.
+    private func verdicts(_ job: [String: Any]) -> [String: String] {
+        let told = member(job, "response", "cookies", as: [String: Any].self) ?? [:]
+        let accepted = (told["accepted"] as? [String] ?? []).map { ($0, "") }
+        let rejected = (told["rejected"] as? [[String: String]] ?? []).map { ($0["name"] ?? "-", $0["reason"] ?? "-") }
+        return Dictionary(accepted + rejected) { "\($0)\($1)" }
+    }
+
+    // The store has a `Secure` cookie that the plain response would overwrite.
+    // Proves: COK-11.
+    @Test func `what a response sets against a rule is told with the rule`() async throws {
+        let rig = try SharedService.current
+        let many = (0...50).map { "Set-Cookie: n\($0)=1" }.joined(separator: "\r\n")
+        let play = rig.stage.play(
+            answer(
+                "200 OK", "Set-Cookie: control=\u{1}", "Set-Cookie: =", "Set-Cookie: nameless",
+                "Set-Cookie: low=2", "Set-Cookie: address=1; Domain=127.0.0.1", "Set-Cookie: above=1; Domain=0.0.1",
+                "Set-Cookie: foreign=1; Domain=b\u{FC}cher.example", "Set-Cookie: site=1; SameSite=None",
+                "Set-Cookie: part=1; Partitioned", "Set-Cookie: __Secure-a=1", "Set-Cookie: __Host-b=1"),
+            answer("200 OK", many), answer("200 OK", "Set-Cookie: strict=1; SameSite=Strict", "Set-Cookie: plain=1"),
+            answer("200 OK", "Set-Cookie: never=1"))
+        let session = try await rig.makeSession()
+        let secure = #"{"name": "low", "value": "1", "domain": "127.0.0.1", "isSecure": true}"#
+        let stored = try await rig.service.request(
+            .post, "/v1/cookies", body: #"{"session": "\#(session)", "cookies": [\#(secure)]}"#)
+        #expect(stored.status == 200, "\(stored.text)")
+        let first = verdicts(try await rig.fetch(play.url(), session: session))
+        #expect(
+            first == [
+                "control": "controlCharacter", "": "empty", "low": "overwritesSecure", "address": "",
+                "above": "domainMismatch", "foreign": "domainInvalid", "site": "sameSiteNoneNotSecure",
+                "part": "partitionedNotSecure", "__Secure-a": "prefix", "__Host-b": "prefix",
+            ])
+        #expect(try await names(session, rig) == ["", "address", "low"])
+        let second = verdicts(try await rig.fetch(play.url(), session: session))
+        #expect(second.count == 51 && second["n50"] == "tooMany" && second["n49"]?.isEmpty == true)
+        let document = #""mainDocumentURL": "http://elsewhere.example/""#
+        let policy = #""cookies": {"acceptPolicy": "onlyFromMainDocumentDomain"}"#
+        let third = verdicts(try await rig.fetch(play.url(), document, configuration: policy, session: session))
+        #expect(third == ["strict": "crossSite", "plain": "thirdParty"])
+        let last = try await rig.fetch(
+            play.url(), configuration: #""cookies": {"acceptPolicy": "never"}"#, session: session)
+        #expect(verdicts(last) == ["never": "neverAccepted"])
+    }
+
+    // The proxy answers for all names.
+    // Proves: COK-11.
+    @Test func `what a response sets for a public suffix is refused with that reason`() async throws {
+        let proxy = try WireOrigin(
+            playing: answer("200 OK", "Set-Cookie: suffix=1; Domain=co.uk", "Set-Cookie: own=1; Domain=shop.co.uk"))
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(proxy.port)"]) { service in
+            let job = try await service.fetch(
+                "http://www.shop.co.uk/",
+                more: #", "session": "default", "configuration": {"proxy": {"url": "http://127.0.0.1:\#(proxy.port)"}}"#
+            )
+            #expect(verdicts(job) == ["suffix": "publicSuffix", "own": ""], "\(job)")
+        }
+    }
+
+    // 180 are kept of a domain. The first was sent, so that the second is the one that was unused for the longest time.
+    // Proves: COK-11.
+    @Test func `a full jar gives up the cookie that was least used`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer(), answer("200 OK", "Set-Cookie: new=1"))
+        let session = try await rig.makeSession()
+        let path = try #require(URL(string: play.url("used"))).path
+        let cookies = (0..<180).map { number in
+            let path = number == 0 ? path : "/elsewhere"
+            return #"{"name": "c\#(number)", "value": "1", "domain": "127.0.0.1", "path": "\#(path)"}"#
+        }
+        let stored = try await rig.service.request(
+            .post, "/v1/cookies",
+            body: #"{"session": "\#(session)", "cookies": [\#(cookies.joined(separator: ","))]}"#)
+        #expect(stored.status == 200, "\(stored.text)")
+        for path in ["used", "new"] { _ = try await rig.fetch(play.url(path), session: session) }
+        #expect(play.requests.map { $0.values("cookie") } == [["c0=1"], []])
+        var kept = Set<String>()
+        var next: String? = "/v1/cookies?session=\(session)&limit=100"
+        while let page = next {
+            let list = try await rig.service.request(.get, page)
+            let cookies = member(list.json, "data", as: [[String: Any]].self) ?? []
+            kept.formUnion(cookies.compactMap { $0["name"] as? String })
+            next = list.headers[.link]?.split(separator: ">").first.map { String($0.dropFirst()) }
+        }
+        #expect(kept == Set((0..<180).map { "c\($0)" }).subtracting(["c1"]).union(["new"]))
+    }
+
     // Proves: COK-2.
     @Test func `the lines of an answer are read as a job reads them, and nothing is kept`() async throws {
         let rig = try SharedService.current
@@ -166,6 +253,50 @@ import Testing
         let cookies = try #require(member(jar, "data", as: [[String: Any]].self))
         let sites = Dictionary(uniqueKeysWithValues: cookies.map { ($0["name"] as? String, $0["sameSite"] as? String) })
         #expect(sites == ["lax": "lax", "strict": "strict"])
+    }
+
+    // By the registrable domain of the main document, and its scheme.
+    // Proves: BEY-20.
+    @Test func `a cookie that is partitioned is sent below the site that it was set for, and below no other`()
+        async throws
+    {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(
+            try await authority.issue("good"), chain: [],
+            directives: [
+                #"location = /set { add_header Set-Cookie "p=1; Path=/; Secure; SameSite=None; Partitioned"; return 204; }"#,
+                #"location = /get { return 200 "$http_cookie"; }"#,
+            ])
+        let anchors = String(decoding: authority.certificate, as: UTF8.self).replacing("\n", with: "\\n")
+        try await ServiceProcess.with(allowing: [server.rule]) { service in
+            let trust = #"{"serverTrust": {"policy": "custom", "anchors": "\#(anchors)"}}"#
+            let made = try await service.request(.post, "/v1/sessions", body: #"{"configuration": \#(trust)}"#)
+            let session = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            func fetch(_ path: String, below document: String) async throws -> [String: Any] {
+                try await service.fetch(
+                    "https://127.0.0.1:\(server.port)\(path)", request: #", "mainDocumentURL": "\#(document)""#,
+                    more: #", "session": "\#(session)", "configuration": {"cookies": {"acceptPolicy": "always"}}"#)
+            }
+            func sent(below document: String) async throws -> String {
+                let job = try await fetch("/get", below: document)
+                let id = try #require(member(job, "id", as: String.self))
+                return try await service.request(.get, "/v1/jobs/\(id)/body").text
+            }
+            let job = try await fetch("/set", below: "https://www.top.example/page")
+            #expect(member(job, "response", "cookies", "accepted", as: [String].self) == ["p"], "\(job)")
+            let jar = try await service.request(.get, "/v1/cookies?session=\(session)").json
+            #expect(member(jar, "data", "0", "partition") == "https://top.example", "\(jar)")
+            #expect(try await sent(below: "https://top.example/") == "p=1")
+            #expect(try await sent(below: "https://other.example/") == "")
+            let own =
+                #"{"name": "q", "value": "2", "domain": "127.0.0.1", "isSecure": true, "#
+                + #""partition": "https://other.example"}"#
+            let set = try await service.request(
+                .post, "/v1/cookies", body: #"{"session": "\#(session)", "cookies": [\#(own)]}"#)
+            #expect(set.status == 200, "\(set.text)")
+            #expect(try await sent(below: "https://shop.other.example/") == "q=2")
+            #expect(try await sent(below: "https://top.example/") == "p=1")
+        }
     }
 
     // The client's own come beside those of the jar.

@@ -63,6 +63,10 @@ import Testing
             rig.stage.play(answer(body: "four")).url()
         },
         Fault(name: "addressForbidden", code: -2000) { _ in "http://10.0.0.1/" },
+        Fault(
+            name: "cannotFindProxy", code: -1003,
+            configuration: #""proxy": {"url": "http://nothing.example:3128"}"#
+        ) { rig in rig.stage.play(answer()).url() },
         Fault(name: "hostForbidden", code: -2000) { _ in "http://printer.local/" },
         Fault(name: "portForbidden", code: -2000) { _ in "http://origin.example:25/" },
         Fault(
@@ -112,6 +116,19 @@ import Testing
         #expect(member(found, "data", as: [[String: Any]].self)?.contains { $0["id"] as? String == id } == true)
     }
 
+    // A network with loopback alone has no route to anywhere.
+    // Proves: ERR-4.
+    @Test(.enabled(if: NetworkNamespace.isAllowed, "needs the right to make network namespaces (root)"))
+    func `without a network a job is not connected to the internet`() async throws {
+        let network = try NetworkNamespace()
+        try await ServiceProcess.with(allowing: ["192.0.2.1:80"], in: network) { service in
+            let job = try await service.fetch(
+                "http://192.0.2.1/", more: #", "configuration": {"retry": {"maximumAttempts": 1}}"#)
+            #expect(errorName(of: job) == "notConnectedToInternet", "\(job)")
+            #expect(member(job, "error", "code") == -1009 && member(job, "error", "retriable") == true)
+        }
+    }
+
     // Proves: ERR-3, CON-11, URL-10, SEC-60.
     @Test func `an error names the URL that failed, without what is secret in it`() async throws {
         let rig = try SharedService.current
@@ -127,9 +144,29 @@ import Testing
     // Proves: ERR-6.
     @Test func `the cause below is told to operators, and to no tenant in any way`() async throws {
         let rig = try SharedService.current
-        let job = try await rig.fetch("http://127.0.0.1:9/")
-        #expect(member(job, "error", "underlying", "domain") == "libcurl")
-        #expect(member(job, "error", "underlying", "code") == 7)
+        let hook = rig.other.play("HTTP/1.1 204 No Content\r\n\r\n")
+        let endpoint = try await rig.service.request(
+            .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(hook.url("hook"))"}"#)
+        let name = try #require(member(endpoint.json, "id", as: String.self), "\(endpoint.text)")
+        let job = try await rig.fetch("http://127.0.0.1:9/", more: #""webhook": {"endpoint": "\#(name)"}"#)
+        let id = try #require(member(job, "id", as: String.self))
+        try await until { !hook.requests.isEmpty }
+        var told = ["\(job)", String(decoding: hook.requests[0].body, as: UTF8.self)]
+        for path in ["/v1/jobs/\(id)", "/v1/jobs/\(id)/events", "/v1/jobs/export?error=cannotConnectToHost"] {
+            told.append(try await rig.service.request(.get, path).text)
+        }
+        for text in told {
+            #expect(text.contains("cannotConnectToHost") && text.contains("retriable"))
+            #expect(!text.contains("underlying") && !text.contains("libcurl"), "\(text)")
+        }
+        for path in ["/v1/jobs/\(id)/har", "/v1/jobs/\(id)/explain"] {
+            #expect(try await !rig.service.request(.get, path).text.contains("libcurl"), "\(path)")
+        }
+        let service = rig.service.speaking(with: try await rig.place.key(scopes: .all))
+        let seen = try await service.request(.get, "/v1/jobs/\(id)").json
+        #expect(errorName(of: seen) == "cannotConnectToHost")
+        #expect(member(seen, "error", "underlying", "domain") == "libcurl")
+        #expect(member(seen, "error", "underlying", "code") == 7)
         let own = try await rig.fetch("file:///none.txt")
         #expect(!"\(own)".contains(rig.place.directory))
     }

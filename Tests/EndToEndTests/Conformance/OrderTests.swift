@@ -287,7 +287,7 @@ import Testing
 
     // R16: a missing origin is waited for.
     // Proves: BEY-2.
-    @Test func `a job can wait for its origin`() async throws {
+    @Test func `a job can wait for its origin, and tells once that it does`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             while try connection.receiveHead() != nil { try connection.send(answer()) }
         }
@@ -297,7 +297,7 @@ import Testing
                 #"{"connections": {"waitsForConnectivity": true}, "timeouts": {"timeoutIntervalForResource": 60}}"#
             let hook = #"{"url": "http://\#(receiver.rule)/hook", "events": ["job.waitingForConnectivity"]}"#
             let body =
-                #"{"request": "\#(origin.url())", "configuration": {"connections": {"waitsForConnectivity": true}}}"#
+                #"{"request": "\#(origin.url("/a?b"))", "configuration": \#(configuration), "webhook": \#(hook)}"#
             let asked = try await service.request(.post, "/v1/jobs", body: body)
             let id = try #require(member(asked.json, "id", as: String.self), "\(asked.text)")
             var (text, isOpen) = ("", false)

@@ -156,8 +156,10 @@ struct ProxyRuleTests {
     }
 
     // The reply of a proxy is the response; that the proxy cannot be used is an error of its own.
-    // Proves: NET-8.
-    @Test func `a proxy that refuses and one that is not there are told apart`() async throws {
+    // Proves: NET-8, ERR-4.
+    @Test func `a proxy that refuses, one that fails, one that is none and one that is not there are told apart`()
+        async throws
+    {
         let rig = try SharedService.current
         let refused = try await rig.fetch("http://127.0.0.1:9/", configuration: proxy("http", try rig.server("squid")))
         #expect(status(of: refused) == 403)
@@ -165,7 +167,15 @@ struct ProxyRuleTests {
         #expect(member(tunnel, "state") == "failed" && errorName(of: tunnel) == "proxyRefusedConnection", "\(tunnel)")
         let socks = try await rig.fetch("http://127.0.0.1:9/", configuration: proxy("socks5", try rig.server("dante")))
         #expect(member(socks, "state") == "failed" && errorName(of: socks) == "proxyRefusedConnection", "\(socks)")
+        let unreached = try await rig.fetch(
+            "https://127.0.0.1:9/", configuration: proxy("http", try rig.server("tinyproxy")))
+        #expect(errorName(of: unreached) == "proxyCouldNotConnect", "\(unreached)")
+        #expect(member(unreached, "error", "code") == -1004 && member(unreached, "error", "retriable") == true)
         let play = rig.stage.play(answer())
+        // squid speaks HTTP alone.
+        let none = try await rig.fetch(play.url(), configuration: proxy("socks5", try rig.server("squid")))
+        #expect(errorName(of: none) == "badProxyResponse", "\(none)")
+        #expect(member(none, "error", "code") == -1011)
         let gone = try await rig.fetch(play.url(), configuration: #""proxy": {"url": "http://127.0.0.1:9"}"#)
         #expect(errorName(of: gone) == "cannotConnectToProxy", "\(gone)")
         #expect(play.requests.isEmpty)

@@ -37,6 +37,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(try await rig.decisions(of: job).isEmpty)
     }
 
+    // Proves: DLG-8.
     @Test(arguments: [("follow", 200, 2), ("returnResponse", 302, 1)])
     func `the first rule that fits decides about a redirect`(_ word: String, _ code: Int, _ count: Int) async throws {
         let rig = try SharedService.current
@@ -177,6 +178,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(member(job, "state") == "cancelled")
     }
 
+    // Proves: DLG-8.
     @Test func `a data job becomes a download by a rule`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(
@@ -195,7 +197,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
             ])
     }
 
-    // Proves: DLD-3.
+    // Proves: DLD-3, DLG-8.
     @Test func `a download is named, or not made, by a rule`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { _, connection in try connection.send(answer()) }
@@ -212,6 +214,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(member(cancelled, "state") == "cancelled")
     }
 
+    // Proves: DLG-8.
     @Test(arguments: [("yes", true), ("no", false)])
     func `a file is decoded by a rule, whatever the configuration says`(_ word: String, _ isDecoded: Bool) async throws
     {
@@ -231,7 +234,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(try await rig.body(of: job) == (isDecoded ? Array("hello".utf8) : Array(zip)))
     }
 
-    // Proves: CCH-12.
+    // Proves: CCH-12, DLG-8.
     @Test func `a rule decides what the cache keeps`() async throws {
         let rig = try SharedService.current
         let session = try await rig.makeSession()
@@ -247,7 +250,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(play.requests.count == 3)
     }
 
-    // Proves: BEY-3.
+    // Proves: BEY-3, DLG-8.
     @Test func `a delayed job begins with the request of a rule`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { _, connection in try connection.send(answer()) }
@@ -259,6 +262,58 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
             more: #""runAt": "2020-01-01T00:00:00Z""#)
         #expect(status(of: job) == 200)
         #expect(member(job, "response", "url") == play.url("b") && play.requests.count == 1)
+    }
+
+    // Proves: DLG-8.
+    @Test(arguments: [("follow", "succeeded"), ("cancel", "cancelled")])
+    func `the standard form of a URL is taken, or the job ended, by a rule`(_ word: String, _ state: String)
+        async throws
+    {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer())
+        let job = try await rig.fetch(
+            play.url("b/../a"),
+            configuration: rules(#"{"name": "form", "on": "didCanonicalize", "answer": "\#(word)"}"#))
+        #expect(member(job, "state") == state, "\(job)")
+        #expect(play.requests.count == (word == "follow" ? 1 : 0))
+        let decision = try await rig.decisions(of: job).first
+        #expect(text(decision, "kind") == "didCanonicalize" && text(decision, "by", "rule") == "form")
+    }
+
+    // Nobody sends the stream.
+    // Proves: DLG-8.
+    @Test func `a body that was to be streamed is that of a rule`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer())
+        let job = try await rig.fetch(
+            play.url(), #""method": "POST", "body": {"stream": true}"#,
+            configuration: rules(
+                #"{"name": "own", "on": "needNewBodyStream", "#
+                    + #""answer": {"answer": "useBody", "body": {"text": "mine"}}}"#),
+            more: #""kind": "upload""#)
+        #expect(status(of: job) == 200, "\(job)")
+        #expect(play.requests.map(\.body) == [Array("mine".utf8)])
+        #expect(text(try await rig.decisions(of: job).first, "by", "rule") == "own")
+    }
+
+    // Proves: DLG-8.
+    @Test(arguments: [("image/png", "succeeded"), ("image/jpeg", "cancelled")])
+    func `each part of a response is judged by the rules`(_ type: String, _ state: String) async throws {
+        let rig = try SharedService.current
+        let body =
+            "--b\r\nContent-Type: text/plain\r\n\r\nfirst\r\n"
+            + "--b\r\nContent-Type: image/jpeg\r\n\r\nlast\r\n--b--\r\n"
+        let play = rig.stage.play(
+            answer("200 OK", "Content-Type: multipart/x-mixed-replace; boundary=b", body: body))
+        let job = try await rig.fetch(
+            play.url(),
+            configuration: rules(
+                #"{"name": "no pictures", "on": "didReceiveResponse", "when": {"contentType": "\#(type)"}, "#
+                    + #""answer": "cancel"}"#))
+        #expect(member(job, "state") == state, "\(job)")
+        if state == "succeeded" { #expect(member(job, "response", "part") == 2) }
+        let decision = try await rig.decisions(of: job).last
+        #expect(text(decision, "by", "rule") == (state == "cancelled" ? "no pictures" : nil))
     }
 
     @Test func `the HTTP Archive has the fields of every hop and attempt, as they were sent and received`() async throws
@@ -409,6 +464,7 @@ struct RuleChallengeTests {
         return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
     }
 
+    // Proves: DLG-8.
     @Test func `a rule shows a stored credential, and only where it is stored for`() async throws {
         let rig = try SharedService.current
         let session = try await rig.makeSession()
@@ -462,6 +518,7 @@ struct RuleChallengeTests {
         return ["selfSigned": try await .nginxTLS(leaf, chain: [], directives: [])]
     })
 struct RuleTrustTests {
+    // Proves: DLG-8.
     @Test func `a chain is accepted or rejected by a rule, and refused without one`() async throws {
         let rig = try SharedService.current
         let url = "https://127.0.0.1:\(try rig.server("selfSigned").port)/"

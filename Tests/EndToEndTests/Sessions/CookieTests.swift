@@ -89,6 +89,38 @@ import Testing
         }
     }
 
+    // Proves: COK-9.
+    @Test func `a change of the cookies of a session is told, by a response or by a client`() async throws {
+        let origin = try await LoopbackServer.httpbin()
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service async throws in
+            let (endpoint, secret) = try await receiver.endpoint(of: service)
+            let changed = try await service.request(
+                .patch, "/v1/webhooks/endpoints/\(endpoint)", body: #"{"events": ["cookies.changed"]}"#,
+                headers: [.contentType: "application/merge-patch+json"])
+            #expect(changed.status == 200, "\(changed.text)")
+            let made = try await service.request(.post, "/v1/sessions", body: "{}")
+            let session = try #require(member(made.json, "id", as: String.self))
+            func told() async throws -> String? {
+                let message = try await receiver.next()
+                #expect(try message.isSigned(with: secret))
+                let json = try #require(
+                    try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
+                #expect(member(json, "type") == "cookies.changed")
+                return member(json, "data", "session", "id")
+            }
+            // What sets none tells nothing: the first message is about the session of the job after it.
+            _ = try await service.fetch(origin.url("/cookies"), more: Self.jar)
+            _ = try await service.fetch(origin.url("/cookies/set?a=1"), more: #", "session": "\#(session)""#)
+            #expect(try await told() == session)
+            let body = #"{"cookies": [{"name": "mine", "value": "set", "domain": "127.0.0.1"}]}"#
+            #expect(try await service.request(.post, "/v1/cookies", body: body).status == 200)
+            #expect(try await told() == "default")
+            #expect(try await service.request(.delete, "/v1/cookies?session=\(session)&name=a").status < 300)
+            #expect(try await told() == session)
+        }
+    }
+
     // Proves: COK-10, SES-6, SEC-42.
     @Test func `tenants share no cookie`() async throws {
         let origin = try await LoopbackServer.httpbin()
