@@ -214,3 +214,12 @@ public enum HTTPVersionPolicy: String, Sendable, Hashable, Codable, CaseIterable
     /// HTTP/2 where TLS agrees on it; without TLS by prior knowledge.
     case http2
 }
+
+extension SessionConfiguration {
+    /// What a file may be decoded to: no more than a body may have.
+    var decodingLimitsOfFile: DecodingLimits {
+        var limits = decodingLimits
+        if let most = maximumResponseBytes { limits.maximumBytes = min(limits.maximumBytes ?? most, most) }
+        return limits
+    }
+}

@@ -23,15 +23,6 @@ public struct DecodingLimits: Sendable, Hashable {
     }
 }
 
-extension SessionConfiguration {
-    /// What a file may be decoded to: no more than a body may have.
-    var decodingLimitsOfFile: DecodingLimits {
-        var limits = decodingLimits
-        if let most = maximumResponseBytes { limits.maximumBytes = min(limits.maximumBytes ?? most, most) }
-        return limits
-    }
-}
-
 /// Counts one content against the limits.
 struct DecodingLimit {
     let limits: DecodingLimits

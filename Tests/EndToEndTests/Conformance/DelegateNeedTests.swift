@@ -86,7 +86,7 @@ struct DelegateNeedTests {
         #expect(try await rig.text(of: job) == "film")
     }
 
-    // Where nothing decides, the client is asked to send it (UPL-6).
+    // Where nothing decides, the client is asked to send it.
     // Proves: LIF-1.
     @Test(arguments: [Means.policy, .question]) func `a body that is a stream`(_ means: Means) async throws {
         let rig = try SharedService.current

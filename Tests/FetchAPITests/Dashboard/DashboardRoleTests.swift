@@ -48,7 +48,6 @@ import Testing
         #expect(routes.allSatisfy { $0.access != nil })
     }
 
-    // ERR-6
     @Test func `what the library below has reported of an error is shown to admins alone`() async throws {
         let server = try await TestServer()
         let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
