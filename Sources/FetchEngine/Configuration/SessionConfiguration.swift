@@ -31,8 +31,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var timeoutIntervalForRequest: Duration = .seconds(60)
     /// How long a whole task may take, redirects included; `nil` is without end.
     ///
-    /// Seven days.
+    /// Seven days. The time stands still while the task is suspended.
     public var timeoutIntervalForResource: Duration? = .seconds(604_800)
+    /// Whether that time goes on while a task is suspended, for one that has to be over at a moment; false.
+    package var countsTimeWhileSuspended = false
     /// How long making a connection may take, TLS included; 15 s.
     public var connectTimeout: Duration = .seconds(15)
     /// Whether a task that finds no connection waits for one instead of failing, as long as the resource may take;

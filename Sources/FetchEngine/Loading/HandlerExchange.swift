@@ -176,13 +176,13 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
 
     private func nextDeadline() -> MonotonicTime {
         let idle = lastActivity.advanced(by: request.timeoutInterval ?? shared.value.timeoutIntervalForRequest)
-        return state.deadline.map { min($0, idle) } ?? idle
+        return state.expiry.map { min($0, idle) } ?? idle
     }
 
     /// Ends a load that takes too long; a handler that waits for its reader, or is suspended, is not idle.
     private func timePassed() {
         guard outcome == nil, let timer else { return }
-        if let deadline = state.deadline, deadline <= .now {
+        if let deadline = state.expiry, deadline <= .now {
             return abort(LoadError(.timedOut, "The resource took longer than it may."))
         }
         if isReceivingPaused || isAsking || state.isSuspended { lastActivity = .now }

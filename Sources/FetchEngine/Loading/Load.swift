@@ -81,7 +81,8 @@ final class Load: @unchecked Sendable {
         originalRequest = request
         self.shared = shared
         self.session = session
-        state = LoadState(loop: loop, priority: priority)
+        state = LoadState(
+            loop: loop, priority: priority, countsTimeWhileSuspended: shared.value.countsTimeWhileSuspended)
         authentication = AuthenticationMachine(schemes: shared.value.authentication.schemeList)
         redirects = RedirectMachine(configuration: shared.value.redirects)
     }

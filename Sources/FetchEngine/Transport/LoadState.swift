@@ -23,6 +23,13 @@ final class LoadState: @unchecked Sendable {
         var uploadURL: URLRecord?
     }
 
+    /// When the load has to be over, or how much of its time is left while that stands still.
+    private enum Limit {
+        case none
+        case end(MonotonicTime)
+        case left(Duration)
+    }
+
     let loop: EventLoop
     let values: Mutex<Values>
     let countOfBytesReceived = Atomic<Int64>(0)
@@ -34,13 +41,40 @@ final class LoadState: @unchecked Sendable {
     var notifiesDelegate = false
     /// Set once when the load is ended from outside; every step checks it.
     var cancellation: LoadError?
-    var deadline: MonotonicTime?
-    var isSuspended = false
+    /// Whether the time for the resource goes on while the task is suspended.
+    let countsTimeWhileSuspended: Bool
+    private var limit = Limit.none
+    /// When the load has to be over; nil for never.
+    ///
+    /// While it stands still this moves along with the time.
+    var deadline: MonotonicTime? {
+        get {
+            switch limit {
+            case .none: nil
+            case .end(let end): end
+            case .left(let left): .now.advanced(by: left)
+            }
+        }
+        set { limit = newValue.map { isStandingStill ? .left(.until($0)) : .end($0) } ?? .none }
+    }
+    /// The same, but nil while it stands still.
+    var expiry: MonotonicTime? { isStandingStill ? nil : deadline }
+    var isSuspended = false {
+        willSet {
+            guard newValue != isSuspended else { return }
+            // A task that is suspended is not subject to timeouts (TSK-7).
+            let end = deadline
+            isStandingStill = newValue && !countsTimeWhileSuspended
+            deadline = end
+        }
+    }
+    private var isStandingStill = false
     /// Whether the adviser is still to decide about the response: until then its body is left with the origin.
     var leavesBody = false
 
-    init(loop: EventLoop, priority: Float) {
+    init(loop: EventLoop, priority: Float, countsTimeWhileSuspended: Bool = false) {
         self.loop = loop
+        self.countsTimeWhileSuspended = countsTimeWhileSuspended
         values = Mutex(Values(priority: priority))
     }
 
@@ -62,4 +96,11 @@ final class LoadState: @unchecked Sendable {
 
     /// Traps in debug builds when the caller is not on the loop's thread.
     func assertOnLoop() { loop.assertOnLoop() }
+}
+
+extension Duration {
+    /// The time from now to a moment; zero when it is past.
+    fileprivate static func until(_ moment: MonotonicTime) -> Duration {
+        .nanoseconds(max(0, moment.nanoseconds(since: .now)))
+    }
 }

@@ -363,7 +363,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     }
 
     func suspensionChanged() {
-        guard stage == .running else { return }
+        guard stage == .running else { return deadlineChanged() }
         if !state.isSuspended {
             isReceivingPaused = false
             isSendingPaused = false
@@ -375,6 +375,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     func applyPauses() {
         guard let easy else { return }
         lastActivity = .now
+        // A sweep that passed while it was paused has left it out.
+        deadlineChanged()
         partition.perform { curl_easy_pause(easy, pauses) }
     }
 
@@ -411,7 +413,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     /// When it is too late; looked at when the sweep passes.
     func nextDeadline() -> MonotonicTime? {
-        var next = state.deadline
+        var next = state.expiry
         func consider(_ deadline: MonotonicTime) { next = min(next ?? deadline, deadline) }
         guard stage == .running else { return next }
         if let redirectDeadline { consider(redirectDeadline) }
@@ -427,7 +429,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     /// Acts on the deadlines that have passed.
     func expire(at now: MonotonicTime) {
-        if let deadline = state.deadline, deadline <= now {
+        if let deadline = state.expiry, deadline <= now {
             abort(LoadError(.timedOut, "The resource took longer than it may."))
         } else if stage == .running, mayBeIdle, lastActivity.advanced(by: idleInterval) <= now {
             abort(LoadError(.timedOut, "No byte moved for the idle interval."))

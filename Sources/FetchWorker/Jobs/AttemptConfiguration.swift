@@ -66,5 +66,6 @@ extension SessionConfiguration {
     fileprivate mutating func end(by deadline: Timestamp) {
         let rest = Duration.microseconds(max(1000, deadline.microseconds - Timestamp.now.microseconds))
         timeoutIntervalForResource = min(timeoutIntervalForResource ?? rest, rest)
+        countsTimeWhileSuspended = true
     }
 }
