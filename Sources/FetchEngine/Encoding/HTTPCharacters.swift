@@ -25,6 +25,11 @@ extension UInt8 {
     }
 }
 
+extension UInt8 {
+    /// Whether it may be in the value of a field: no control character but TAB (RFC 9110 §5.5).
+    var isAllowedInFieldValue: Bool { self >= 0x20 && self != 0x7F || self == 0x09 }
+}
+
 extension ArraySlice<UInt8> {
     /// The bytes without the spaces and tabs around them.
     var trimmed: ArraySlice<UInt8> {

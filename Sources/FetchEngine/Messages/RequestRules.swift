@@ -37,7 +37,7 @@ enum RequestRules {
             throw LoadError(.headerForbidden, "The header field \(name) belongs to the engine.")
         }
         // swift-http-types turns CR, LF and NUL of a string into spaces, but keeps some controls of raw bytes.
-        let isClean = field.withUnsafeBytesOfValue { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
+        let isClean = field.withUnsafeBytesOfValue { $0.allSatisfy(\.isAllowedInFieldValue) }
         guard isClean else { throw LoadError(.headerInvalid, "The header field \(name) has a control character.") }
     }
 

@@ -56,6 +56,55 @@ import Testing
         #expect(Array(sent.suffix(expected.count)) == expected)
     }
 
+    // Proves: URL-3.
+    @Test func `fields are read, set and added by names without case`() async throws {
+        let origin = try Self.origin(receiving: 0)
+        var request = Request(url: try URLRecord(origin.url()))
+        try request.addValue("1", forHTTPHeaderField: "X-Tag")
+        try request.addValue("b", forHTTPHeaderField: "X-Other")
+        try request.addValue("2\té", forHTTPHeaderField: "x-tag")
+        #expect(request.value(forHTTPHeaderField: "X-TAG") == "1, 2\té")
+        #expect(request.value(forHTTPHeaderField: "X-Missing") == nil)
+        #expect(request.value(forHTTPHeaderField: "no name") == nil)
+        try request.setValue("c", forHTTPHeaderField: "x-other")
+        try request.setValue("d", forHTTPHeaderField: "X-Gone")
+        try request.setValue(nil, forHTTPHeaderField: "x-gone")
+        _ = try await Session().data(for: request)
+        let lines = origin.received().split(separator: "\r\n").filter { $0.lowercased().hasPrefix("x-") }
+        #expect(lines.sorted() == ["X-Tag: 1", "x-other: c", "x-tag: 2\té"])
+        #expect(lines.filter { $0.lowercased().hasPrefix("x-tag") } == ["X-Tag: 1", "x-tag: 2\té"])
+    }
+
+    // By its number: the name of a test must have no NUL in it.
+    // Proves: URL-3.
+    @Test(arguments: [0x0D, 0x0A, 0x00, 0x01, 0x7F]) func `CR, LF, NUL and their like are refused in a value`(
+        _ code: UInt8
+    ) async throws {
+        var request = Request(url: try URLRecord("http://127.0.0.1:1/"))
+        for value in ["", "a", "a b"].map({ $0 + String(UnicodeScalar(code)) + "X-Second: b" }) {
+            #expect(throws: LoadError.self) { try request.setValue(value, forHTTPHeaderField: "X-First") }
+            #expect { try request.addValue(value, forHTTPHeaderField: "X-First") } throws: {
+                ($0 as? LoadError)?.code == .headerInvalid
+            }
+            #expect(throws: LoadError.self) { try request.setValue("a", forHTTPHeaderField: value) }
+        }
+        #expect(request.headerFields.isEmpty)
+        // A field that is made otherwise cannot hold the first three, and is refused with the others.
+        let name = try #require(HTTPField.Name("X-First"))
+        let field = HTTPField(name: name, lenientValue: [0x61, code, 0x62])
+        let (origin, isHeld) = (try Self.origin(receiving: 0), ![0x0D, 0x0A, 0x00].contains(code))
+        #expect(field.withUnsafeBytesOfValue { $0.contains(code) } == isHeld)
+        request.url = try URLRecord(origin.url())
+        request.headerFields.append(field)
+        if isHeld {
+            await expect(.headerInvalid) { try await Session().data(for: request) }
+            #expect(origin.connections.isEmpty)
+        } else {
+            _ = try await Session().data(for: request)
+            #expect(origin.received().contains("\r\nX-First: a b\r\n"))
+        }
+    }
+
     // Proves: URL-6, URL-5.
     @Test func `a request's own interval goes before the session's`() async throws {
         let origin = try WireOrigin { try $0.receiveToEnd() }
