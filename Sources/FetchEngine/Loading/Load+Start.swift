@@ -134,6 +134,7 @@ extension Load {
     ) throws(LoadError) -> Partition {
         try checkCancellation()
         try RequestRules.check(request, schemes: configuration.networkSchemes)
+        if configuration.kind == .background { try RequestRules.checkInBackground(request) }
         let partition = loop.partition(
             for: Partition.Key(
                 session: session.identifier, settings: shared.connections, terms: terms,

@@ -31,6 +31,15 @@ public enum RequestBody: Sendable {
         /// A file.
         case file(path: String)
     }
+
+    /// Whether all of it is in files.
+    var isOfFiles: Bool {
+        switch self {
+        case .file: true
+        case .segments(let segments): segments.allSatisfy { if case .file = $0 { true } else { false } }
+        case .bytes, .stream: false
+        }
+    }
 }
 
 /// Gives the streams of one request body.

@@ -24,6 +24,18 @@ enum RequestRules {
         for field in request.headerFields { try check(field) }
     }
 
+    /// Checks what a background session may load: http and https, with a body that outlives the program (BKG-4).
+    ///
+    /// - Throws: `unsupportedURL`.
+    static func checkInBackground(_ request: Request) throws(LoadError) {
+        guard request.url.isHTTP else {
+            throw LoadError(.unsupportedURL, "A background session loads http and https only.")
+        }
+        guard request.body?.isOfFiles ?? true else {
+            throw LoadError(.unsupportedURL, "A background session sends files only.")
+        }
+    }
+
     private static func isAllowed(_ method: String) -> Bool {
         (1...32).contains(method.utf8.count) && !forbiddenMethods.contains(method.uppercased())
     }

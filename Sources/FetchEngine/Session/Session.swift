@@ -59,7 +59,9 @@ public final class Session: Sendable {
         self.init(configuration, delegate, description, transferLoop, background: nil)
     }
 
-    /// Makes a background session: uploads and downloads over http and https, redirects always followed.
+    /// Makes a background session: uploads of files, and downloads, over http and https, redirects always followed.
+    ///
+    /// A task of another kind, another scheme and a body from memory or of a stream fail with `unsupportedURL`.
     ///
     /// - Parameters:
     ///   - identifier: Names the session; one at a time may have a name. It is free again once the session was
@@ -142,9 +144,7 @@ public final class Session: Sendable {
 
     /// Whether the session's kind has such tasks (BKG-4).
     func allows(_ task: SessionTask) -> Bool {
-        guard task.shared.value.kind == .background else { return true }
-        if case .stream = task.originalRequest.body { return false }
-        return task is UploadTask || !(task is DataTask)
+        task.shared.value.kind != .background || task is UploadTask || !(task is DataTask)
     }
 
     /// Notifies a background session's delegate that all its events have been delivered.

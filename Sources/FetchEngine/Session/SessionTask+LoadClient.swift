@@ -13,8 +13,7 @@ extension SessionTask: LoadClient {
 
     func checkKind() throws(LoadError) {
         guard session.allows(self) else {
-            throw LoadError(
-                .unsupportedURL, "A background session has uploads and downloads only, with bodies it can repeat.")
+            throw LoadError(.unsupportedURL, "A background session has uploads and downloads only.")
         }
     }
 

@@ -114,7 +114,7 @@ import Testing
     @Test func `a background session asks no handler`() async throws {
         let session = Self.session(Scripted.answering("hello")) { $0.kind = .background }
         let request = Request(url: try URLRecord("script:a"))
-        await expect(.unsupportedURL) { try await session.upload(for: request, from: .bytes([1])) }
+        await expect(.unsupportedURL) { try await session.download(for: request) }
     }
 
     // Proves: URL-12, CON-8.

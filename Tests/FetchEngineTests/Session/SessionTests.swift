@@ -56,43 +56,4 @@ import Testing
         }
         try await until { session.delegate == nil && remembered == nil }
     }
-
-    // Proves: BKG-2, BKG-1, BKG-3, SES-18.
-    @Test func `of a background session's name there is one at a time`() async throws {
-        let log = DelegateLog()
-        let first = try Session(background: "tests.one", delegate: log)
-        #expect(throws: LoadError.self) { try Session(background: "tests.one", delegate: log) }
-        first.finishTasksAndInvalidate()
-        try await log.happened("invalid")
-        _ = try Session(background: "tests.one", delegate: log)
-    }
-
-    // Proves: BKG-4.
-    @Test func `a background session has no data tasks and no streams`() async throws {
-        let session = try Session(background: "tests.two", delegate: DelegateLog())
-        let request = Request(url: try URLRecord("http://127.0.0.1:1/"))
-        await expect(.unsupportedURL) { try await session.data(for: request) }
-        await expect(.unsupportedURL) { try await session.uploadTask(withStreamedRequest: request).data() }
-    }
-
-    // Proves: BKG-5, BKG-10, BKG-15, RED-16, FN-13, SES-4.
-    @Test func `a background session follows without asking and says when all is told`() async throws {
-        let origin = try WireOrigin { connection in
-            while let head = try connection.receiveHead() {
-                try connection.receive(2)
-                try connection.send(
-                    head.hasPrefix("PUT /first ")
-                        ? "HTTP/1.1 307 Moved\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n" : Self.ok)
-            }
-        }
-        var answers = DelegateLog.Answers()
-        answers.redirect = { _, _ in .cancel }
-        let log = DelegateLog(answers)
-        let session = try Session(background: "tests.three", delegate: log)
-        let request = Request(url: try URLRecord(origin.url("/first")), method: .put)
-        session.uploadTask(with: request, from: .bytes([1, 2])).resume()
-        try await log.happened("events finished")
-        #expect(
-            log.events == ["created", "sent", "response 200", "data", "metrics 2", "complete well", "events finished"])
-    }
 }
