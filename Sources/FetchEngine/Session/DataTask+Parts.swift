@@ -37,9 +37,12 @@ extension DataTask {
         case .head(let fields):
             let part = whole.part(fields)
             load.record.withLock { $0.response = part }
+            beginPart()
             let answer = try await load.answer(on: loop) { await notifiedDelegate.task(self, didReceive: part) }
             if case .cancel = answer { throw LoadError(.cancelled, "The delegate cancelled the load at a part.") }
-        case .data(let bytes): await notifiedDelegate.task(self, didReceive: bytes)
+        case .data(let bytes):
+            countPart(bytes.count)
+            await notifiedDelegate.task(self, didReceive: bytes)
         case .end: break
         }
     }

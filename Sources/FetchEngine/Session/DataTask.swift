@@ -15,6 +15,8 @@ public class DataTask: SessionTask, @unchecked Sendable {
 
     let completion: Completion?
     private let isBecomingDownload = Mutex(false)
+    /// How many bytes of the part at hand have come; negative while the body has no parts.
+    private let countOfPartBytes = Atomic<Int64>(-1)
 
     init(_ creation: Creation, completion: Completion? = nil) {
         self.completion = completion
@@ -33,6 +35,20 @@ public class DataTask: SessionTask, @unchecked Sendable {
 
     /// They are reported to the completion handler in the delegate's place (TSK-11).
     override var reportsResponses: Bool { completion == nil }
+
+    /// How many bytes of bodies have come, those of redirects included.
+    ///
+    /// Where parts replace one another and a delegate is told of each, it starts anew with each of them.
+    public override var countOfBytesReceived: Int64 {
+        let part = countOfPartBytes.load(ordering: .relaxed)
+        return part < 0 ? super.countOfBytesReceived : part
+    }
+
+    /// A part of the body begins (RSP-8).
+    func beginPart() { countOfPartBytes.store(0, ordering: .relaxed) }
+
+    /// Bytes of the part at hand have come.
+    func countPart(_ bytes: Int) { countOfPartBytes.add(Int64(bytes), ordering: .relaxed) }
 
     /// The whole body, when ``response(bufferingUpTo:)`` waited for it.
     public var completeBody: [UInt8]? { load.record.withLock { $0.completeBody } }

@@ -38,6 +38,29 @@ import Testing
             ])
     }
 
+    // Proves: MPR-4, RSP-8.
+    @Test func `length, count and progress start anew with each part`() async throws {
+        let parts = ["one", String(repeating: "two", count: 100), "three"]
+        let body = parts.map { "--x\r\nContent-Length: \($0.utf8.count)\r\n\r\n\($0)\r\n" }.joined()
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            for byte in Self.answer("multipart/x-mixed-replace; boundary=x", body + "--x--\r\n").utf8 {
+                try connection.send([byte])
+            }
+        }
+        let counter = PartCounter()
+        let task = Session().dataTask(with: try Request(origin.url()), delegate: counter)
+        await task.run()
+        #expect(task.error == nil)
+        #expect(counter.parts.map(\.expected) == [3, 300, 5])
+        #expect(counter.parts.map(\.counts.first) == [0, 0, 0])
+        #expect(counter.parts.map(\.fractions.first) == [0, 0, 0])
+        #expect(counter.parts.map(\.counts.last) == [3, 300, 5])
+        #expect(counter.parts.map(\.fractions.last) == [1, 1, 1])
+        #expect(counter.parts.allSatisfy { $0.counts == $0.sums })
+        #expect(task.metrics.transactions.first?.countOfResponseBodyBytesReceived == Int64(body.utf8.count + 7))
+    }
+
     // Proves: MPR-5.
     @Test(arguments: ["multipart/byteranges", "multipart/mixed"])
     func `other multipart types are not split`(type: String) async throws {
@@ -98,5 +121,40 @@ private final class PartLog: TaskDelegate {
 
     func task(_ task: SessionTask, didCompleteWith error: LoadError?) async {
         log.withLock { $0.append("complete \(error?.code.name ?? "well")") }
+    }
+}
+
+/// Writes down how far each part is when it begins and after each of its bytes.
+private final class PartCounter: TaskDelegate {
+    struct Part {
+        let expected: Int64?
+        /// What the task says.
+        var counts: [Int64] = []
+        var fractions: [Double?] = []
+        /// What has been delivered.
+        var sums: [Int64] = []
+
+        mutating func look(at task: SessionTask, adding count: Int) {
+            counts.append(task.countOfBytesReceived)
+            fractions.append(task.progress.fractionCompleted)
+            sums.append((sums.last ?? 0) + Int64(count))
+        }
+    }
+
+    private let log = Mutex<[Part]>([])
+
+    var parts: [Part] { log.withLock { $0 } }
+
+    func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition {
+        // The first response is that of the whole.
+        guard response.mimeType != "multipart/x-mixed-replace" else { return .allow }
+        var part = Part(expected: task.countOfBytesExpectedToReceive)
+        part.look(at: task, adding: 0)
+        log.withLock { $0.append(part) }
+        return .allow
+    }
+
+    func task(_ task: SessionTask, didReceive data: [UInt8]) async {
+        log.withLock { $0[$0.count - 1].look(at: task, adding: data.count) }
     }
 }
