@@ -28,6 +28,9 @@ final class Load: @unchecked Sendable {
         var taskDescription: String?
         /// Boxed, because few loads have one, and a request is large.
         var delayedRequestDisposition: Boxed<DelayedRequestDisposition>?
+        /// How many bytes of bodies the program expects.
+        var countOfBytesClientExpectsToSend: Int64?
+        var countOfBytesClientExpectsToReceive: Int64?
         /// Runs the load when no caller awaits it.
         var driver: Task<Void, Never>?
         /// The callers that wait for the end.

@@ -209,6 +209,22 @@ public class SessionTask: @unchecked Sendable {
     /// How many bytes the request body has; nil when that is unknown, 0 when there is no body.
     public var countOfBytesExpectedToSend: Int64? { currentRequest.expectedBodyLength }
 
+    /// How many bytes the program expects to send; nil, the default, when it does not know either.
+    ///
+    /// ``progress`` goes by it while the length of the body is unknown.
+    public var countOfBytesClientExpectsToSend: Int64? {
+        get { load.record.withLock { $0.countOfBytesClientExpectsToSend } }
+        set { load.record.withLock { $0.countOfBytesClientExpectsToSend = newValue } }
+    }
+
+    /// How many bytes the program expects to receive; nil, the default, when it does not know either.
+    ///
+    /// ``progress`` goes by it before the response, and where that announces no length.
+    public var countOfBytesClientExpectsToReceive: Int64? {
+        get { load.record.withLock { $0.countOfBytesClientExpectsToReceive } }
+        set { load.record.withLock { $0.countOfBytesClientExpectsToReceive = newValue } }
+    }
+
     /// The progress of the task, of the bytes that it sends and receives together.
     public var progress: TaskProgress { TaskProgress(self) }
 

@@ -5,7 +5,7 @@ import Synchronization
 public struct TaskProgress: Sendable, Hashable {
     /// Bytes sent and received so far.
     public let completedUnitCount: Int64
-    /// Bytes to be sent and received; `nil` while that is unknown.
+    /// Bytes to be sent and received, as their lengths say, else as the program expects; `nil` while that is unknown.
     public let totalUnitCount: Int64?
     /// Bytes sent and received per second since the start; 0 before it.
     public let throughput: Double
@@ -23,7 +23,9 @@ public struct TaskProgress: Sendable, Hashable {
 
     init(_ task: SessionTask) {
         completedUnitCount = task.countOfBytesSent + task.countOfBytesReceived
-        if let sent = task.countOfBytesExpectedToSend, let received = task.countOfBytesExpectedToReceive {
+        let expectedToSend = task.countOfBytesExpectedToSend ?? task.countOfBytesClientExpectsToSend
+        let expectedToReceive = task.countOfBytesExpectedToReceive ?? task.countOfBytesClientExpectsToReceive
+        if let sent = expectedToSend, let received = expectedToReceive {
             totalUnitCount = sent + received
         } else {
             totalUnitCount = nil
@@ -32,6 +34,8 @@ public struct TaskProgress: Sendable, Hashable {
         let end = task.load.record.withLock { $0.end } ?? .now
         // What went before was another load's, and so are the bytes.
         let seconds = start.map { Double(end.nanoseconds(since: $0)) / 1e9 - earlier / .seconds(1) } ?? 0
-        throughput = seconds > 0 ? Double(completedUnitCount) / seconds : 0
+        // All bytes, where parts replace one another.
+        let moved = task.countOfBytesSent + task.load.state.countOfBytesReceived.load(ordering: .relaxed)
+        throughput = seconds > 0 ? Double(moved) / seconds : 0
     }
 }
