@@ -292,6 +292,29 @@ import Testing
         #expect(try await Self.load(origin.url()) { $0.credentialStorage = store }.1.status.code == 401)
     }
 
+    // Proves: SES-6.
+    @Test func `each session has its own credentials, with a store of the program's or without`() async throws {
+        let origin = try Self.basicOrigin()
+        let request = Request(url: try URLRecord(origin.url("/a")))
+        let stores = [MemoryCredentialStorage(), MemoryCredentialStorage(), nil, nil]
+        for store in stores {
+            let log = ChallengeLog(using: Self.credential(.forSession))
+            var configuration = SessionConfiguration()
+            configuration.credentialStorage = store
+            let session = Session(configuration: configuration, delegate: log)
+            // No other session's answer is of use to this one; its own is.
+            for _ in 0..<2 {
+                #expect(try await session.data(for: request).1.status == .ok)
+                #expect(log.challenges.count == 1)
+            }
+        }
+        #expect(stores[0]?.allCredentials().count == 1 && stores[1]?.allCredentials().count == 1)
+        var configuration = SessionConfiguration()
+        (configuration.httpCookieStorage, configuration.urlCache, configuration.credentialStorage) = (nil, nil, nil)
+        let (_, response) = try await Session(configuration: configuration).data(for: request)
+        #expect(response.status.code == 401)
+    }
+
     // The second load of the directory needs neither question nor challenge.
     // Proves: CRD-4, AUT-22.
     @Test func `what convinced is kept, and sent unasked at and below its directory`() async throws {

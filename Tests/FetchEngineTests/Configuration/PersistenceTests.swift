@@ -31,6 +31,33 @@ import Testing
     }
 
     // Proves: SES-2.
+    @Test func `a store of the program's keeps credentials for good, those that are to be kept`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                try connection.send(
+                    head.contains("Authorization: Basic ")
+                        ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+                        : "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let directory = try TemporaryDirectory()
+        for (persistence, asked) in [(Credential.Persistence.permanent, [1, 0]), (.forSession, [1, 1])] {
+            // The second session finds what the first one has left in the file.
+            for count in asked {
+                let delegate = ChallengeAnswerer { _ in
+                    .useCredential(Credential(user: "u", password: "p", persistence: persistence))
+                }
+                var configuration = try SessionConfiguration.persistent(in: directory.file("store"))
+                configuration.credentialStorage = CredentialFile(directory.file("\(persistence)"))
+                let session = Session(configuration: configuration, delegate: delegate)
+                let (_, response) = try await session.data(for: Request(url: try URLRecord(origin.url())))
+                #expect(response.status == .ok && delegate.challenges.count == count)
+                session.finishTasksAndInvalidate()
+            }
+        }
+    }
+
+    // Proves: SES-2.
     @Test func `a place that cannot be used, or cookies that cannot be read, are errors`() throws {
         let directory = try TemporaryDirectory()
         #expect { try SessionConfiguration.persistent(in: directory.file("no/such")) } throws: {
@@ -101,5 +128,62 @@ import Testing
             var isDirectory = ObjCBool(false)
             return FileManager.default.fileExists(atPath: $0, isDirectory: &isDirectory) && !isDirectory.boolValue
         }
+    }
+}
+
+/// A store as a program may have it: passwords of Basic, by host and realm, in a file that only its user may read.
+private final class CredentialFile: CredentialStorage {
+    private let path: String
+    private let memory = MemoryCredentialStorage()
+
+    init(_ path: String) {
+        self.path = path
+        for line in (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n") ?? [] {
+            let words = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+            memory.set(
+                Credential(user: words[4], password: words[5], persistence: .permanent),
+                for: ProtectionSpace(
+                    host: words[0], port: UInt16(words[1]) ?? 0, scheme: words[2], realm: words[3], method: .httpBasic))
+        }
+    }
+
+    private func save() {
+        var text = ""
+        for (space, credentials) in memory.allCredentials() {
+            for credential in credentials.values where credential.persistence == .permanent {
+                let words = [
+                    space.host, "\(space.port)", space.scheme, space.realm ?? "", credential.user,
+                    credential.password ?? "",
+                ]
+                text += words.joined(separator: "\t") + "\n"
+            }
+        }
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes))
+    }
+
+    func credentials(for space: ProtectionSpace) -> [String: Credential] { memory.credentials(for: space) }
+    func allCredentials() -> [ProtectionSpace: [String: Credential]] { memory.allCredentials() }
+    func defaultCredential(for space: ProtectionSpace) -> Credential? { memory.defaultCredential(for: space) }
+    func changes() -> AsyncStream<ProtectionSpace> { memory.changes() }
+
+    func set(_ credential: Credential, for space: ProtectionSpace) {
+        memory.set(credential, for: space)
+        save()
+    }
+
+    func setDefault(_ credential: Credential, for space: ProtectionSpace) {
+        memory.setDefault(credential, for: space)
+        save()
+    }
+
+    func remove(_ credential: Credential, for space: ProtectionSpace) {
+        memory.remove(credential, for: space)
+        save()
+    }
+
+    func removeAll() {
+        memory.removeAll()
+        save()
     }
 }

@@ -122,6 +122,56 @@ import Testing
         #expect(origin.connections.count <= 3)
     }
 
+    // Proves: SES-8.
+    @Test(.timeLimit(.minutes(1)))
+    func `six connections to a host are open at once by default, and another host has its own`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+            }
+        }
+        let other = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        #expect(SessionConfiguration().httpMaximumConnectionsPerHost == 6)
+        let session = Session(delegate: Log())
+        let tasks = try (0..<30).map { _ in session.dataTask(with: try URLRecord(origin.url())) }
+        for task in tasks { task.resume() }
+        try await until { tasks.allSatisfy { $0.state == .running } }
+        // The loop has come to all of them by then.
+        #expect(try await session.data(for: Request(url: try URLRecord(other.url()))).0 == Array("hi".utf8))
+        try await until { origin.count(of: "GET ") == 6 }
+        #expect(origin.connections.count == 6 && other.connections.count == 1)
+        gate.open()
+        try await until { tasks.allSatisfy { $0.state == .completed } }
+        #expect(tasks.allSatisfy { $0.error == nil } && origin.connections.count == 6)
+    }
+
+    // Proves: BEY-21.
+    @Test(.timeLimit(.minutes(1)))
+    func `flushing a session gives up the connections that are idle, and no others`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                if head.hasPrefix("GET /slow ") { try gate.wait() }
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+            }
+        }
+        let session = Session()
+        let request = Request(url: try URLRecord(origin.url()))
+        async let slow = session.data(for: Request(url: try URLRecord(origin.url("/slow"))))
+        try await until { origin.count(of: "GET /slow ") == 1 }
+        for _ in 0..<2 { _ = try await session.data(for: request) }
+        #expect(origin.connections.count == 2)
+        session.flush()
+        try await origin.ended()
+        _ = try await session.data(for: request)
+        #expect(origin.connections.count == 3)
+        gate.open()
+        #expect(try await slow.0 == Array("hi".utf8))
+        #expect(origin.connections.map(\.isOver).prefix(2) == [false, true])
+    }
+
     // Proves: TSK-5.
     @Test func `a task that is not driven sends nothing`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 204 No Content\r\n\r\n")

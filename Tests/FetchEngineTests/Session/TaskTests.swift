@@ -195,6 +195,61 @@ import Testing
         #expect(!origin.connections.indices.contains { origin.received(on: $0).contains("/one") })
     }
 
+    // Proves: BEY-3.
+    @Test func `a delayed task goes on as it is, or is cancelled and sends nothing`() async throws {
+        let begin = ContinuousClock.now.advanced(by: .milliseconds(50))
+        for (answer, end) in [(DelayedRequestDisposition.continueLoading, "well"), (.cancel, "cancelled")] {
+            let origin = try WireOrigin(playing: Self.ok)
+            var answers = DelegateLog.Answers()
+            answers.delayed = { request in
+                #expect(request.url.path == "/one" && ContinuousClock.now >= begin)
+                return answer
+            }
+            let log = DelegateLog(answers)
+            let session = Session(delegate: log)
+            session.dataTask(with: Request(url: try URLRecord(origin.url("/one"))), earliestBegin: begin).resume()
+            try await log.happened("complete")
+            #expect(log.events.prefix(2) == ["created", "delayed"] && log.events.last == "complete \(end)")
+            #expect(origin.count(of: "GET /one ") == (end == "well" ? 1 : 0))
+            #expect(origin.connections.count == (end == "well" ? 1 : 0))
+        }
+    }
+
+    // Proves: CON-1.
+    @Test func `awaited, with a handler or with a delegate, a load has the same bytes and response`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                guard !head.hasPrefix("GET /first ") else {
+                    try connection.send("HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n")
+                    continue
+                }
+                try connection.send(
+                    "HTTP/1.1 203 As Heard\r\nX-Tag: 1\r\nContent-Type: text/plain; charset=latin1\r\nX-Tag: 2\r\n"
+                        + "Content-Length: 200000\r\n\r\n")
+                try connection.send(pattern(200_000))
+            }
+        }
+        let request = Request(url: try URLRecord(origin.url("/first")))
+        let awaited = try await Session().data(for: request)
+        let handled = try await withCheckedThrowingContinuation { continuation in
+            Session().dataTask(with: request) { continuation.resume(with: $0) }.resume()
+        }
+        let log = CollectingDelegate()
+        Session(delegate: log).dataTask(with: request).resume()
+        try await until { log.isOver }
+        #expect(log.error == nil)
+        let told = (log.body, try #require(log.response))
+        for (body, response) in [awaited, handled, told] {
+            #expect(body == pattern(200_000))
+            #expect(response.url.description == origin.url("/second"))
+            #expect(response.status.code == 203 && response.status.reasonPhrase == "As Heard")
+            #expect(response.headerFields == awaited.1.headerFields && response.headerFields.count == 4)
+            #expect(response.mimeType == "text/plain" && response.textEncodingName == "latin1")
+            #expect(response.expectedContentLength == 200_000 && response.httpVersion == "http/1.1")
+            #expect(response.suggestedFilename == awaited.1.suggestedFilename && response.source == .network)
+        }
+    }
+
     // Proves: BEY-6, BEY-7, TSK-9, FN-32, TSK-4, CON-12, DLD-6, UPL-9.
     @Test func `progress counts what is sent and received`() async throws {
         let origin = try WireOrigin { connection in

@@ -1,4 +1,5 @@
 import FetchEngine
+import Glibc
 import HTTPTypes
 import TestSupport
 import Testing
@@ -101,6 +102,55 @@ import Testing
         let session = Session(configuration: configuration)
         await expect(.timedOut) { try await session.data(for: Request(url: try URLRecord(origin.url()))) }
         try await origin.ended()
+    }
+
+    // Proves: SES-9.
+    @Test(.timeLimit(.minutes(1))) func `a resource whose bytes never pause times out too`() async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while true {
+                try connection.send("1\r\nx\r\n")
+                usleep(2_000)
+            }
+        }
+        #expect(SessionConfiguration().timeoutIntervalForResource == .seconds(7 * 24 * 60 * 60))
+        var configuration = SessionConfiguration()
+        configuration.timeoutIntervalForResource = .milliseconds(300)
+        let session = Session(configuration: configuration)
+        await expect(.timedOut) { try await session.data(for: Request(url: try URLRecord(origin.url()))) }
+        try await origin.ended()
+    }
+
+    // Each of the three answers comes in time, and so would any two of them.
+    // Proves: SES-9.
+    @Test(.timeLimit(.minutes(1)))
+    func `the time of a resource spans its redirects and challenges`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                usleep(250_000)
+                if head.hasPrefix("GET /first ") {
+                    try connection.send("HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n")
+                } else if !head.contains("Authorization:") {
+                    try connection.send(
+                        "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 0\r\n\r\n")
+                } else {
+                    try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+                }
+            }
+        }
+        let delegate = ChallengeAnswerer { _ in .useCredential(Credential(user: "u", password: "p")) }
+        for (limit, isEnough) in [(Duration.milliseconds(600), false), (.seconds(60), true)] {
+            var configuration = SessionConfiguration()
+            configuration.timeoutIntervalForResource = limit
+            let session = Session(configuration: configuration, delegate: delegate)
+            let request = Request(url: try URLRecord(origin.url("/first")))
+            if isEnough {
+                #expect(try await session.data(for: request).0 == Array("hi".utf8))
+            } else {
+                await expect(.timedOut) { try await session.data(for: request) }
+            }
+        }
     }
 
     // Whether the server had acted on the lost request nobody knows.

@@ -276,7 +276,7 @@ private final class SmallDisk: Sendable {
 
 /// Looks at the process's memory at every write.
 private final class MemoryWatcher: DownloadDelegate {
-    private let start = MemoryWatcher.resident()
+    private let start = residentBytes()
     private let most = Mutex(0)
 
     /// How much more memory there was than at the start.
@@ -285,13 +285,8 @@ private final class MemoryWatcher: DownloadDelegate {
     func task(
         _ task: DownloadTask, didWriteData written: Int64, totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64?
     ) async {
-        let now = Self.resident()
+        let now = residentBytes()
         most.withLock { $0 = max($0, now) }
-    }
-
-    private static func resident() -> Int {
-        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
-        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
     }
 }
 
