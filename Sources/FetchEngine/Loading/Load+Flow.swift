@@ -100,7 +100,7 @@ extension Load {
     private func firstHop(
         _ first: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> (Request, atHand: StoredExchange?) {
-        if let position = record.withLock({ $0.position.take() }), let hop = position.hop {
+        if let position = record.withLock({ $0.position.take() })?.value, let hop = position.hop {
             return try goOn(at: hop, of: position)
         }
         var request = first

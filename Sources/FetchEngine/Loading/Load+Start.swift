@@ -23,7 +23,7 @@ extension Load {
         try client?.checkKind()
         state.notifiesDelegate = client?.notifiesDelegate ?? false
         state.leavesBody = advised.contains(.response)
-        let (left, limit) = (record.withLock { $0.position?.timeLeft }, configuration.timeoutIntervalForResource)
+        let (left, limit) = (record.withLock { $0.position?.value.timeLeft }, configuration.timeoutIntervalForResource)
         deadline = (left.map { min($0, limit ?? $0) } ?? limit).map(now.advanced)
     }
 

@@ -17,7 +17,9 @@ final class Load: @unchecked Sendable {
         /// Answers questions before the delegates are asked.
         var adviser: (any LoadAdviser)?
         /// Where it goes on; taken when it begins.
-        @Indirect var position: LoadPosition? = nil
+        ///
+        /// Boxed, because few loads have one, and it is large.
+        var position: Boxed<LoadPosition>?
         var currentRequest: Request?
         var response: Response?
         var completeBody: [UInt8]?

@@ -2,7 +2,7 @@
 ///
 /// The values that every step of a load passes on are kept in it: a copy costs one reference count for any size, and the
 /// frames of waiting functions hold a reference instead of the whole value.
-struct Boxed<Value: Sendable>: Sendable {
+package struct Boxed<Value: Sendable>: Sendable {
     // @unchecked: changed by the one who alone holds it.
     private final class Storage: @unchecked Sendable {
         @exclusivity(unchecked) var value: Value
@@ -12,9 +12,9 @@ struct Boxed<Value: Sendable>: Sendable {
 
     private var storage: Storage
 
-    init(_ value: Value) { storage = Storage(value) }
+    package init(_ value: Value) { storage = Storage(value) }
 
-    var value: Value {
+    package var value: Value {
         _read { yield storage.value }
         _modify {
             if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }

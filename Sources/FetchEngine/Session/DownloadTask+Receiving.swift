@@ -87,7 +87,7 @@ extension DownloadTask {
 
     /// The response that the whole file is the body of.
     private func wholeResponse(_ received: Response) -> Response {
-        let (action, data) = downloadState.withLock { ($0.action, $0.resumption?.data) }
+        let (action, data) = downloadState.withLock { ($0.action, $0.resumption?.value.data) }
         guard let data else { return received }
         return switch action {
         case .resume(_, let total): data.whole(with: received, total: total)
@@ -97,7 +97,7 @@ extension DownloadTask {
     }
 
     private func noteResumption(in plan: inout DownloadPlan) {
-        let (action, data) = downloadState.withLock { ($0.action, $0.resumption?.data) }
+        let (action, data) = downloadState.withLock { ($0.action, $0.resumption?.value.data) }
         switch action {
         case .resume(_, let total):
             plan.resumed = data
@@ -190,7 +190,7 @@ extension DownloadTask {
         let (partialPath, resumable) = await (writer.partialPath, writer.resumeData(of: wholeRequest))
         downloadState.withLock { state in
             state.path = partialPath
-            state.beginning = resumable
+            state.beginning = resumable.map { Boxed($0) }
             state.resumability = plan.resumability
         }
         if let resumed = plan.resumed {
@@ -221,7 +221,7 @@ extension DownloadTask {
 
     /// Nothing will ever go on with the partial file of a download that starts over.
     private func removeStaleFile() {
-        guard let data = downloadState.withLock({ $0.resumption?.data }) else { return }
+        guard let data = downloadState.withLock({ $0.resumption?.value.data }) else { return }
         DownloadFile.removeStale(data.path)
     }
 

@@ -19,7 +19,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
 
     struct State {
         /// Decides about the response when this continues an earlier download.
-        @Indirect var resumption: ResumeMachine? = nil
+        var resumption: Boxed<ResumeMachine>?
         /// Its decision.
         var action: ResumeMachine.Action?
         /// Whether the earlier download's file was looked at; a hop after the first does not read it again.
@@ -30,7 +30,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         /// Where the file grows.
         var path: String?
         /// The resume data at the beginning of the download; nil when it cannot be resumed.
-        @Indirect var beginning: ResumeData? = nil
+        var beginning: Boxed<ResumeData>?
         var resumability: Resumability?
     }
 
@@ -57,7 +57,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         }
         var creation = creation
         if let request = machine?.request(creation.request) { creation.request = request }
-        downloadState = Mutex(State(resumption: machine))
+        downloadState = Mutex(State(resumption: machine.map { Boxed($0) }))
         super.init(creation)
     }
 
@@ -111,7 +111,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         downloadState.withLock { $0.wantsResumeData = true }
         let isRunning = load.record.withLock { $0.hasStarted || $0.driver != nil } || drivesItself
         cancel()
-        guard isRunning else { return downloadState.withLock { $0.resumption?.data } }
+        guard isRunning else { return downloadState.withLock { $0.resumption?.value.data } }
         await ended()
         return error?.resumeData
     }
@@ -127,7 +127,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// Nil while the file is empty and when the download cannot be continued. The bytes are written but not synced.
     package var checkpoint: ResumeData? {
         downloadState.withLock { state in
-            guard var data = state.beginning, state.written > 0 else { return nil }
+            guard var data = state.beginning?.value, state.written > 0 else { return nil }
             data.byteCount = state.written
             return data
         }
@@ -154,7 +154,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         let untouched = downloadState.withLock { state -> ResumeData? in
             guard !state.hasCheckedDisk else { return nil }
             state.hasCheckedDisk = true
-            return state.action == nil ? state.resumption?.data : nil
+            return state.action == nil ? state.resumption?.value.data : nil
         }
         guard let data = untouched, await data.isWhole(options.expectedDigest) else { return nil }
         downloadState.withLock { $0.action = .complete }
@@ -164,7 +164,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     override func request(after response: Response) -> Request? {
         downloadState.withLock { state in
             if state.action == .complete { return nil }
-            guard let action = state.resumption?.received(response) else { return nil }
+            guard let action = state.resumption?.value.received(response) else { return nil }
             state.action = action
             if case .resume(let offset, _) = action { state.written = offset }
             return action == .askAgain ? wholeRequest : nil
@@ -175,7 +175,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     override func finalError(_ error: LoadError) -> LoadError {
         var error = error
         if error.resumeData == nil, keepsPartialFile(after: error) {
-            error.resumeData = downloadState.withLock { $0.action == nil ? $0.resumption?.data : nil }
+            error.resumeData = downloadState.withLock { $0.action == nil ? $0.resumption?.value.data : nil }
         }
         return error
     }

@@ -170,8 +170,8 @@ public class SessionTask: @unchecked Sendable {
 
     /// Where the task goes on, in place of its beginning; to be set before the task is resumed.
     package var position: LoadPosition? {
-        get { load.record.withLock { $0.position } }
-        set { load.record.withLock { $0.position = newValue } }
+        get { load.record.withLock { $0.position }?.value }
+        set { load.record.withLock { $0.position = newValue.map { Boxed($0) } } }
     }
 
     /// The program's name for the task; nil by default.

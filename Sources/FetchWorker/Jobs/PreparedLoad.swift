@@ -10,13 +10,13 @@ final class PreparedLoad: Sendable {
     final class Parts: Sendable {
         let request: Request
         /// Where the load goes on, when it was parked.
-        let position: Indirect<LoadPosition>
+        let position: Boxed<LoadPosition>?
         /// Answers challenges; nil when the job has no answers.
         let answerer: JobChallengeAnswerer?
 
         init(request: Request, position: LoadPosition?, answerer: JobChallengeAnswerer?) {
             self.request = request
-            self.position = Indirect(wrappedValue: position)
+            self.position = position.map { Boxed($0) }
             self.answerer = answerer
         }
     }
@@ -62,7 +62,7 @@ final class PreparedLoad: Sendable {
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
         task.taskDescription = job.id.description
         if let decisions { task.adviser = decisions }
-        if let position = parts.position.wrappedValue { task.position = position }
+        if let position = parts.position?.value { task.position = position }
         if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
         task.bandwidths = { [bandwidths, job] in bandwidths.bandwidths(of: job) }
         stop.attach(task)
