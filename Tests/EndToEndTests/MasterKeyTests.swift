@@ -25,13 +25,12 @@ import Testing
     private static func load(
         _ nodes: [ServiceProcess], _ origin: WireOrigin, while change: () async throws -> Void
     ) async throws {
-        let isOver = Mutex(false)
-        let count = Progress()
+        let (isOver, count) = (Progress(), Progress())
         let own = #", "headers": [{"name": "X-Own", "value": "canary", "sensitive": true}]"#
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    while !isOver.withLock({ $0 }) {
+                    while isOver.value == 0 {
                         let url = origin.url("/\(count.add(1))")
                         let job = try await nodes[number % nodes.count].fetch(url, request: own)
                         #expect(member(job, "response", "status") == 200, "\(job)")
@@ -43,7 +42,7 @@ import Testing
             try await change()
             let after = count.value
             try await until { count.value > after + 20 }
-            isOver.withLock { $0 = true }
+            _ = isOver.add(1)
             try await group.waitForAll()
         }
     }

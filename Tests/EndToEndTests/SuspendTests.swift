@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import Glibc
 import HTTPTypes

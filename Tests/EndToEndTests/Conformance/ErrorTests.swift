@@ -1,3 +1,4 @@
+import FetchJobs
 import Foundation
 import HTTPTypes
 import TestSupport
