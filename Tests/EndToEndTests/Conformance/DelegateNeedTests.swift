@@ -70,7 +70,7 @@ struct DelegateNeedTests {
                 kind: "didReceiveServerTrust", answer: #""accept""#)
             let job = try await job(of: load, by: means, service)
             #expect(status(of: job) == (means == .nothing ? nil : 200), "\(job)")
-            #expect(errorName(of: job) == (means == .nothing ? "serverCertificateUntrusted" : nil))
+            #expect(errorName(of: job) == (means == .nothing ? "serverCertificateHasUnknownRoot" : nil))
         }
     }
 
