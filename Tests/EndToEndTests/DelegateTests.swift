@@ -105,7 +105,7 @@ private func redirecting() async throws -> LoopbackServer {
             member($0, "file", "filename", as: String.self) == member($0, "response", "suggestedFilename")
         },
         Silence(kind: "shouldDecodeSourceData", path: "/a.gz", job: #", "kind": "download""#) {
-            member($0, "file", "filename") == "a.gz" && member($0, "file", "bytes") == archive.count
+            member($0, "file", "filename") == "a.gz" && member($0, "body", "bytes") == archive.count
         },
     ]
 

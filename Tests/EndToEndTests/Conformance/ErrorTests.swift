@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every error that a job can end with and that can be provoked from outside, by its name and number.
-@Suite(.sharedService(settings: ["SCHEMES_FILE": "true"])) struct ErrorTests {
+@Suite(.sharedService(settings: ["SCHEMES_FILE": "true", "GUARD_ALLOW_PROXIES": "true"])) struct ErrorTests {
     /// A job that fails, and the error that it must end with.
     struct Fault: Sendable, CustomTestStringConvertible {
         let name: String
