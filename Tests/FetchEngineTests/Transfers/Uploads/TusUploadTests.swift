@@ -170,7 +170,9 @@ import Testing
             try connection.receiveToEnd()
         }
         let pipe = BodyPipe()
-        let task = Self.session().uploadTask(with: try Self.request(origin), from: .stream(length: 10, pipe))
+        // A task with a delegate runs by itself.
+        let session = Self.session(DelegateLog())
+        let task = session.uploadTask(with: try Self.request(origin), from: .stream(length: 10, pipe))
         task.resume()
         try await onThread { try gate.wait() }
         let data = try #require(await task.cancelProducingResumeData())
