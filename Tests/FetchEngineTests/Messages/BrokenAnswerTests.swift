@@ -64,7 +64,6 @@ import Testing
         let proxy = try WireOrigin { connection in
             try connection.receiveHead()
             try connection.send(answer)
-            try connection.receiveToEnd()
         }
         var configuration = SessionConfiguration()
         configuration.proxies = ProxyConfiguration(https: Proxy(.http, host: "127.0.0.1", port: proxy.port))

@@ -70,9 +70,10 @@ import Testing
             let task = session.uploadTask(with: try Self.put(origin), from: .bytes(pattern(count)))
             #expect(try await task.data().1.status.code == 413)
             #expect(task.countOfBytesSent == (count == size ? 0 : Int64(count)))
-            let sent = origin.received(on: number)
-            #expect(sent.contains("\r\nExpect: 100-continue\r\n") == (count == size))
-            #expect(sent.hasSuffix("\r\n\r\n") == (count == size))
+            let sent = origin.connections[number].received
+            let head = String(decoding: sent.prefix(1000), as: UTF8.self)
+            #expect(head.contains("\r\nExpect: 100-continue\r\n") == (count == size))
+            #expect((sent.count < 1000) == (count == size))
         }
     }
 
