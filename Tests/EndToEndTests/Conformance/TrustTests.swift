@@ -30,6 +30,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
             "location ~ ^/to/(\\d+)/ { return 302 https://127.0.0.1:$1/; }",
         ],
         "good": [
+            "ssl_protocols TLSv1.2 TLSv1.3",
             "location ~ ^/down/(\\d+)/(.*)$ { return 302 http://127.0.0.1:$1/$2; }",
             "location ~ ^/via/(\\d+)/(.*)$ { proxy_pass http://127.0.0.1:$1/$2; "
                 + "add_header X-Connection $connection; }",
