@@ -2978,7 +2978,7 @@ CREATE INDEX sessions_ephemeral ON public.sessions USING btree (node_id) WHERE (
 
 COMMENT ON INDEX public.sessions_ephemeral IS 'queue.rescue: what was in the memory of a lost node is gone';
 
-CREATE INDEX sessions_ephemeral_owner ON public.sessions USING btree (tenant_id, "substring"(uuid_send(id), 9, 5)) WHERE (kind = 'ephemeral'::text);
+CREATE INDEX sessions_ephemeral_owner ON public.sessions USING btree (tenant_id, SUBSTRING(uuid_send(id) FROM 9 FOR 5)) WHERE (kind = 'ephemeral'::text);
 
 COMMENT ON INDEX public.sessions_ephemeral_owner IS 'sessions.ephemeralOwner';
 

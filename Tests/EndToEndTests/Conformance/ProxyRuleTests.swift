@@ -173,8 +173,10 @@ struct ProxyRuleTests {
         #expect(errorName(of: unreached) == "proxyCouldNotConnect", "\(unreached)")
         #expect(member(unreached, "error", "code") == -1004 && member(unreached, "error", "retriable") == true)
         let play = rig.stage.play(answer())
-        // squid speaks HTTP alone.
-        let none = try await rig.fetch(play.url(), configuration: proxy("socks5", try rig.server("squid")))
+        // It speaks HTTP alone.
+        let http = try WireOrigin { connection in try connection.send(answer("400 Bad Request")) }
+        let none = try await rig.fetch(
+            play.url(), configuration: #""proxy": {"url": "socks5://127.0.0.1:\#(http.port)"}"#)
         #expect(errorName(of: none) == "badProxyResponse", "\(none)")
         #expect(member(none, "error", "code") == -1011)
         let gone = try await rig.fetch(play.url(), configuration: #""proxy": {"url": "http://127.0.0.1:9"}"#)

@@ -53,7 +53,7 @@ import Testing
         (task.countOfBytesClientExpectsToSend, task.countOfBytesClientExpectsToReceive) = (50, 1_000)
         #expect(task.progress.totalUnitCount == 1_000)
         task.resume()
-        try await until { task.countOfBytesReceived == 3_000 }
+        try await until { task.countOfBytesReceived == 3_000 && task.response != nil }
         #expect(task.countOfBytesExpectedToSend == 0 && task.countOfBytesExpectedToReceive == 6_000)
         #expect(task.progress.totalUnitCount == 6_000 && task.progress.fractionCompleted == 0.5)
         gate.open()
